@@ -534,6 +534,8 @@ class Durable(SessionRecording):
                 continue
             lost = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
             left.lost = sorted({*left.lost, *(run.step for run in lost)})
+            if left.waits is not None:
+                left.undone = [*left.unfinished(fell=True), *left.again]
             left.undone = [*map(Undone, lost), *left.undone]
             left.now = doings[done - 1].step if done else left.heading.now
             notes = [*notes, OTHERWISE]

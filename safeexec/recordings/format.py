@@ -302,8 +302,9 @@ class Exchange(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     @property
     def undone(self) -> bool:
-        """Tell whether nothing is left of it: whoever makes it again makes another one."""
-        return self.effect is not None and self.effect.became == "undone"
+        """Tell whether nothing is left of it, as it was undone or put off: whoever makes it again makes another one."""
+        put_off = self.answer is not None and self.answer.outcome == "waiting"
+        return put_off or (self.effect is not None and self.effect.became == "undone")
 
 
 class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):

@@ -7,8 +7,8 @@ the client (JSON, base64), and all that is read of files, is counted here, and w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from time import monotonic, thread_time
 from typing import Any, ParamSpec, TypeVar
@@ -51,6 +51,16 @@ class ClientAccount:
             rest = self._rests - now
         return rest
 
+    async def drain(self) -> None:
+        """Wait until it has taken enough for one answer more."""
+        try:
+            while self.untaken > MAX_UNTAKEN:
+                self.full = True
+                self.taken.clear()
+                await self.taken.wait()
+        finally:
+            self.full = False
+
     def begin(self) -> None:
         """Begin to answer a request: what this task does until its end is for it, and then the client has the answer,
         or has left.
@@ -67,6 +77,8 @@ class Answering:
     def __init__(self, account: ClientAccount) -> None:
         self.account, self.pay = account, account.pay
         self.untaken = 0
+        self.waited = 0.0
+        """Seconds for which it waited until answers were taken, and for other requests of the client."""
         self._over = False
 
     def count_untaken(self, size: int) -> None:
@@ -83,6 +95,15 @@ class Answering:
     def end(self, _: object) -> None:
         self.count_taken()
         self._over = True
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count how long it takes what is done meanwhile."""
+        began = monotonic()
+        try:
+            yield
+        finally:
+            self.waited += monotonic() - began
 
 
 answering: ContextVar[Answering | None] = ContextVar("safeexec_answering", default=None)
@@ -110,7 +131,8 @@ async def apart(size: int, read: Callable[P, R], *arguments: P.args, **how: P.kw
                 with suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(pay, thread_time() - began)
 
-    await thread.acquire()
+    with request.waiting():
+        await thread.acquire()
     done = loop.run_in_executor(None, charged)
     done.add_done_callback(lambda _: thread.release())  # it goes on when this task is cancelled
     return await asyncio.shield(done)
@@ -126,15 +148,14 @@ async def room() -> AsyncIterator[None]:
         yield
         return
     account = request.account
-    async with account.turn:
-        try:
-            while account.untaken > MAX_UNTAKEN:
-                account.full = True
-                account.taken.clear()
-                await account.taken.wait()
-        finally:
-            account.full = False
+    with request.waiting():
+        await account.turn.acquire()
+    try:
+        with request.waiting():
+            await account.drain()
         yield
+    finally:
+        account.turn.release()
 
 
 async def made(size: int, make: Callable[..., Sent], *arguments: Any) -> Sent:

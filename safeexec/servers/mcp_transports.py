@@ -21,7 +21,7 @@ from safeexec import (
 )
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.access import TokenRequired
-from safeexec.servers.account import apart
+from safeexec.servers.account import apart, count_taken, count_untaken
 from safeexec.servers.mcp import McpServer
 from safeexec.servers.wire import MAX_ITEMS
 from safeexec.untrusted.json_shapes import check_parts, shaped
@@ -142,7 +142,13 @@ class HttpMcpServer(McpServer):
         async def again() -> Any:
             return read.pop() if read else await receive()
 
-        await self._http(scope, again, send)
+        async def counted(message: Any) -> None:
+            await send(message)  # when what was sent before is taken
+            count_taken()
+            count_untaken(len(message.get("body", b"")))
+
+        self._account.begin()  # the task that answers in the SDK ends before anything is sent
+        await self._http(scope, again, counted)
 
     async def open(self) -> None:
         await super().open()

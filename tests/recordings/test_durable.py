@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from typing import IO, Any
 import pytest
 
 import safeexec
-from safeexec import AsyncSandbox, Sandbox, tool
+from safeexec import AsyncSandbox, Later, Sandbox, tool
 from safeexec.api.loops import Driver
 from safeexec.engine.host.session import session as session_module
 from safeexec.errors import (
@@ -482,6 +483,74 @@ def test_a_call_that_was_undone_with_its_interrupted_step_is_made_again(tmp_path
             told = "book('A1') of step 2 was made, with the outcome ok; its undo: undone"
             assert told in result.notes and "nobody knows what became of it: not called again" in str(result.error)
     assert made == ["book A1", "book B2", "cancel A1", "book A1"]
+
+
+def test_a_call_that_was_put_off_as_the_host_ended_is_asked_again(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def pay(amount: int) -> int:
+        made.append(f"pay {amount}")
+        return amount
+
+    def ask(question: str) -> Any:
+        made.append(f"ask {question}")
+        return Later()
+
+    source = "a = pay(1)\nb = ask('more?')\nc = pay(b)"
+    with stored(tmp_path / "whole", durable="step", tools=[pay, ask]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        assert session.run(source).outcome == "waiting"
+        shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    (path,) = (tmp_path / "cut").rglob("*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    put_off = next(n for n, line in enumerate(lines) if b'"outcome":"waiting"' in line)
+    path.write_bytes(b"".join(lines[: put_off + 1]))
+    with stored(tmp_path / "cut", durable="step", tools=[pay, ask]) as sandbox:
+        session = sandbox.session_for("ada")
+        result = session.run(source)
+        assert result.outcome == "waiting" and "ask('more?') of step 2 was put off" in result.notes
+        session.answer(2).check()
+        assert session.run("a, b, c").value == (1, 2, 2)
+    assert made == ["pay 1", "ask more?", "ask more?", "pay 2"]
+
+
+def test_a_step_that_waits_goes_on_in_no_other_state(tmp_path: Path) -> None:
+    """Where the state before it is lost, it is a step that had not ended, whose calls are answered."""
+    made: list[str] = []
+
+    def pay(amount: int) -> int:
+        made.append(f"pay {amount}")
+        return amount
+
+    def ask(question: str) -> Any:
+        made.append(f"ask {question}")
+        return Later()
+
+    before, source = "import time\nt = time.time()\nx = pay(1)", "a = x + pay(2)\nb = ask('more?')"
+    options: Any = {"durable": "close", "tools": [pay, ask]}
+    with pytest.MonkeyPatch.context() as patch, stored(tmp_path / "whole", **options) as sandbox:
+        patch.setattr(session_module, "REST_SECONDS", 3600.0)
+        session = sandbox.session_for("ada")
+        session.run("x = 0").check()
+        session.run(before).check()
+        assert session.run(source).outcome == "waiting"
+        session.history()  # for which the lines are written
+        shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    told = "step 3 waits no more: the state before it is lost"
+    with stored(tmp_path / "cut", **options) as sandbox:
+        session = sandbox.session_for("ada")
+        assert session.get("x") == 0 and session.waiting_for is None
+    with stored(tmp_path / "cut", **options) as sandbox:
+        session = sandbox.session_for("ada")
+        assert session.waiting_for is None and told in session.run(before).notes
+    with stored(tmp_path / "cut", **options) as sandbox:
+        session = sandbox.session_for("ada")
+        result = session.run(source)
+        assert result.outcome == "waiting" and told not in result.notes
+        session.answer(3).check()
+        assert session.run("x, a, b").value == (1, 3, 3)
+    assert made == ["pay 1", "pay 2", "ask more?", "ask more?"]
 
 
 def test_only_one_process_has_a_session(tmp_path: Path, hosts: Hosts) -> None:

@@ -179,3 +179,25 @@ async def test_files_that_nobody_takes_are_read_when_there_is_room(monkeypatch: 
         takes.set()
         await asyncio.gather(*asked)
         assert len(done) == 3
+
+
+async def test_an_answer_of_mcp_over_http_counts_until_it_is_taken() -> None:
+    """Its tool has ended by then."""
+    transports = pytest.importorskip("safeexec.servers.mcp_transports")
+    server = transports.HttpMcpServer("confined-python", (), "token")
+    counted: list[int] = []
+
+    async def answers(scope: object, receive: object, send: Callable[[Any], Awaitable[None]]) -> None:
+        for size in (300, 200, 0):
+            await send({"type": "http.response.body", "body": bytes(size), "more_body": size > 0})
+
+    async def send(message: object) -> None:
+        counted.append(server._account.untaken)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'}
+
+    server._http = answers
+    await asyncio.create_task(server._bounded({"type": "http", "method": "POST"}, receive, send))
+    await reached(lambda: server._account.untaken == 0)
+    assert counted == [0, 300, 200]

@@ -110,6 +110,8 @@ class Left:
         """Number of the last call of a tool."""
         self.waits: form.Waiting | None = None
         """The step that waits for an answer."""
+        self.given_up = 0
+        """The step that waits no more, as the state before it is lost; 0: there is none."""
         self.unread: list[int] = []
         """The newer segments of which not even the heading is there."""
         self._newest: int | None = heading.state_number
@@ -157,7 +159,8 @@ class Left:
         self.begun = self._unended if self._begun is None else self._begun.run.step
         """The step that had not ended; 0: there is none."""
         self.again = [*self._earlier.undone]
-        self.undone = [*filter(None, (*lost.values(), self._begun)), *self.again]
+        unfinished = self.unfinished(fell=bool(lost or self.unset))
+        self.undone = [*filter(None, lost.values()), *unfinished, *self.again]
         """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
         that nobody has run again (`again`).
         """
@@ -167,6 +170,16 @@ class Left:
         """The deferred calls of steps that are, which were not carried out."""
         self.unsure = [one.call for one in calls if one.effect is not None and one.effect.became in OPEN]
         """The calls with an effect of which nobody knows what came of them."""
+
+    def unfinished(self, *, fell: bool) -> list[Undone]:
+        """Return the step that had not ended, if there is one. `fell`: the state that it began in is lost; a step that
+        waits is to go on in no other, waits no more, and had not ended either.
+        """
+        begun, waits = self._begun, self.waits
+        if waits is not None and fell:
+            begun = Undone(waits.run, waits.calls)  # of which the one that had begun, if any, is another run
+            self.waits, self.given_up, self._begun = None, waits.step, None
+        return [] if begun is None else [begun]
 
     def _take(self, record: form.Record) -> None:
         self.step = max(self.step, getattr(record, "step", 0))
@@ -198,15 +211,15 @@ class Left:
             self._begun.run = record
 
     def _call(self, record: form.Called) -> None:
-        """Take a call: as a new one, or as one that its step makes once more, of which the answer is known."""
+        """Take a call: as a new one, or as one that its step makes once more: what came of it is known."""
         exchange, caller, undone = Exchange(record), self._caller, False
         if caller is not None and caller.run.step == record.step:
             made, at, undone = caller.made, self._caller_calls, caller.run.undone
-            if at < len(made) and made[at].call.key == record.key:
+            if at < len(made) and made[at].undone:
+                made[at] = exchange
+            elif at < len(made) and made[at].call.key == record.key:
                 exchange = made[at]
                 exchange.call = record
-            elif at < len(made) and made[at].undone:
-                made[at] = exchange
             else:
                 made[at:] = [exchange]
             self._caller_calls += 1
@@ -230,10 +243,11 @@ class Left:
             self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
+            fell = bool(self._unset) or any(step > record.now for step in self._kept)
             lost = self._lost_after(record.now)
             if self._begun is not None:
                 self._unended = self._begun.run.step
-                lost.append(self._begun)
+            lost += self.unfinished(fell=fell)
             self._earlier, self._begun = EarlierSteps([*lost, *self._earlier.undone]), None
             self._kept.clear()
             self._named.clear()
@@ -261,12 +275,14 @@ class Left:
         # Nobody has had the result of one with a problem: perhaps the session ended with it.
         self._begun = done if record.problem and (part or not repeats) else None
         if not record.problem:
-            self._untold, self._unended = [], 0
+            self._untold, self._unended, self.given_up = [], 0, 0
         if part and not record.problem:
             self._kept[record.step] = done
         elif not part:
             # A process that has lost more than the store leads to is given up, and the store's state comes back.
             lost = self._lost_after(max(record.now, self.now))
+            if lost and self.waits is not None:
+                lost += self.unfinished(fell=True)
             self._earlier = EarlierSteps([*lost, *self._earlier.undone])
         return None if done is None else done.run
 
@@ -298,14 +314,18 @@ def told(left: Left) -> list[str]:
     if left.unset:
         named = ", ".join(map(short_repr, left.unset[:NAMED]))
         notes.append(f"what the host last gave {named} is lost: no state was saved after it")
+    if left.given_up:
+        notes.append(f"step {left.given_up} waits no more: the state before it is lost")
     if left.begun and left.begun not in left.lost:
         notes.append(f"step {left.begun} had not ended, and is undone")
-    made = [call for one in left.undone for call in one.made]
+    made = sorted((call for one in left.undone for call in one.made), key=lambda call: not call.unknown)
     for call in made[:NAMED]:
         became = "" if call.effect is None else call.effect.became
         if call.call.effect == "at-once" and call.answer is not None:
             undo = became and f"; its undo: {became}"
-            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}{undo}")
+            outcome = call.answer.outcome
+            came = "was put off" if outcome == "waiting" else f"was made, with the outcome {outcome}"
+            notes.append(f"{_shown(call.call)} {came}{undo}")
         elif call.unknown:
             notes.append(f"{_shown(call.call)} was begun: nobody knows what became of it")
         elif became:

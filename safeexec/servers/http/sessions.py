@@ -73,7 +73,7 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], notify: N
 @asynccontextmanager
 async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
     """Have a method wait for its turn, and refuse it where the tenant's CPU time is used up. What no result tells of
-    is charged by the clock: a guest's code may describe or save a variable.
+    is charged by the clock, but for what it waits for the client: a guest's code may describe or save a variable.
     """
     if name in ("sandbox.run", "sandbox.check"):
         async with tenant.turn():
@@ -87,9 +87,9 @@ async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
             return
         began, request = monotonic(), answering.get()
         assert request is not None
-        request.pay = None
+        request.pay, request.waited = None, 0.0
         try:
             yield
         finally:
             request.pay = tenant.use_cpu
-            tenant.use_cpu(monotonic() - began)
+            tenant.use_cpu(monotonic() - began - request.waited)

@@ -67,6 +67,33 @@ def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: 
     assert (found.now, found.waiting, found.undone) == (1, [], [])
 
 
+def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> None:
+    def calls(number: int) -> list[dict[str, Any]]:
+        where = {"session": 1, "step": number}
+        call = {"kind": "tool-call", **where, "call": number, "tool": "pay", "arguments": {}, "key": "me-2-1"}
+        return [{"kind": "run", **where, "source": "pay()"}, call]
+
+    put_off = {"kind": "tool-result", "session": 1, "step": 2, "call": 2, "outcome": "waiting"}
+    resumed = {"kind": "resume", "session": 1, "step": 2, "now": 1, "moment": 1}
+    first = [*step(1, 0), *calls(2), put_off, resumed]
+    assert "pay() of step 2 was put off" in recovery.told(left(tmp_path / "first", p000001=lines(*first)))
+    notes = recovery.told(left(tmp_path, p000001=lines(*first, *calls(3))))
+    assert "pay() of step 3 was begun: nobody knows what became of it" in notes
+
+
+def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) -> None:
+    where = {"session": 1, "step": 2}
+    (run, _), count = step(2, None), recovery.NAMED + 1
+    calls = [
+        {"kind": "tool-call", **where, "call": n, "tool": f"pay{n}", "arguments": {}, "key": f"me-2-{n}"}
+        for n in range(1, count + 1)
+    ]
+    answers = [{"kind": "tool-result", **where, "call": n} for n in range(1, count)]
+    notes = recovery.told(left(tmp_path, p000001=lines(*step(1, 0), run, *calls, *answers)))
+    assert f"pay{count}() of step 2 was begun: nobody knows what became of it" in notes
+    assert notes[-1] == "1 more calls were made by these steps"
+
+
 def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     whole = lines(*step(1, 0))
     for cut in (0, 10, len(lines()) - 1):

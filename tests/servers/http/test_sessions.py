@@ -7,13 +7,16 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
 from safeexec import SandboxError, connect
+from safeexec.common.identity import LARGE
 from safeexec.remote.methods import METHODS
+from safeexec.servers import account
 from tests.footprint import until
 from tests.servers.serving import BOB, EVE, Server, needs_server, serving, serving_two, start
 
@@ -275,3 +278,17 @@ def test_a_stored_session_has_the_tools_of_the_client_that_asks_for_it(tmp_path:
                 assert session.run(f"x = {tool.__name__}('plum')\nx").check().value == given
         with connect(server.url, server.token) as there:
             assert there.session_for("ada").run("x").value == "plum ordered"
+
+
+async def test_who_waits_for_the_client_pays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that were asked for at once are read when others are taken, and made in one thread after the other."""
+    sessions = pytest.importorskip("safeexec.servers.http.sessions")
+    clock, paid = iter([0, 1, 11, 20, 120, 130, 1130, 1132]), list[float]()
+    for module in (account, sessions):
+        monkeypatch.setattr(module, "monotonic", lambda: next(clock))
+    client = account.ClientAccount()
+    client.begin()
+    tenant = SimpleNamespace(check_cpu=int, use_cpu=paid.append)
+    async with sessions._charged(tenant, "session.read_file"), account.room():
+        assert await account.apart(LARGE, int) == 0
+    assert paid == [1132 - 10 - 100 - 1000]
