@@ -10,7 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -247,8 +247,10 @@ def test_what_the_page_for_kubernetes_says_is_an_application_of_ray_serve(tmp_pa
     assert type(built).__name__ == "Application"
 
 
-def going_on(users: list[Any], counts: list[int], wrong: list[str], done: Event, busy: Event) -> list[threading.Thread]:
-    """Users who count in their sessions until it is `done`, each in a thread; while it is `busy` with much work."""
+@contextmanager
+def going_on(users: list[Any], counts: list[int], wrong: list[str], busy: Event) -> Iterator[None]:
+    """Meanwhile users count in their sessions, each in a thread; while it is `busy` with much work."""
+    done = threading.Event()
 
     def use(number: int) -> None:
         users[number].run("count = 0")
@@ -265,7 +267,12 @@ def going_on(users: list[Any], counts: list[int], wrong: list[str], done: Event,
     threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
     for thread in threads:
         thread.start()
-    return threads
+    try:
+        yield
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path: Path) -> None:
@@ -282,17 +289,14 @@ def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path
         serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
         with safeexec.connect("http://127.0.0.1:8000", TOKEN) as sandbox:
             users = [sandbox.session_for(f"user-{number}") for number in range(8)]
-            counts, wrong, done = [0] * len(users), list[str](), threading.Event()
-            threads = going_on(users, counts, wrong, done, threading.Event())
-            until(lambda: min(counts) > 3)
-            before = {one.pid for one in replicas("stored")}
-            serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
-            until(lambda: not before & {one.pid for one in replicas("stored")}, seconds=120)
-            reached = min(counts)
-            until(lambda: min(counts) > reached + 3)
-            done.set()
-            for thread in threads:
-                thread.join()
+            counts, wrong = [0] * len(users), list[str]()
+            with going_on(users, counts, wrong, threading.Event()):
+                until(lambda: min(counts) > 3)
+                before = {one.pid for one in replicas("stored")}
+                serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
+                until(lambda: not before & {one.pid for one in replicas("stored")}, seconds=120)
+                reached = min(counts)
+                until(lambda: min(counts) > reached + 3)
             assert wrong == []
             replicas("stored")[0].kill()
             assert [user.run("count").value for user in users] == counts
@@ -319,19 +323,16 @@ def test_replicas_come_and_go_with_the_load_and_no_session_is_lost(tmp_path: Pat
         with safeexec.connect(f"http://127.0.0.1:8000{path}", TOKEN) as sandbox:
             users = [sandbox.session_for(f"user-{number}") for number in range(8)]
             counts, wrong = [0] * len(users), list[str]()
-            busy, done = threading.Event(), threading.Event()
+            busy = threading.Event()
             busy.set()
-            threads = going_on(users, counts, wrong, done, busy)
-            until(lambda: len(replicas("scaled")) == 3, seconds=180)
-            reached = min(counts)
-            until(lambda: min(counts) > reached + 2)
-            busy.clear()
-            until(lambda: len(replicas("scaled")) == 1, seconds=180)
-            reached = min(counts)
-            until(lambda: min(counts) > reached + 2)
-            done.set()
-            for thread in threads:
-                thread.join()
+            with going_on(users, counts, wrong, busy):
+                until(lambda: len(replicas("scaled")) == 3, seconds=180)
+                reached = min(counts)
+                until(lambda: min(counts) > reached + 2)
+                busy.clear()
+                until(lambda: len(replicas("scaled")) == 1, seconds=180)
+                reached = min(counts)
+                until(lambda: min(counts) > reached + 2)
             assert wrong == []
             assert [user.run("count").value for user in users] == counts
     finally:
