@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -485,7 +485,8 @@ def test_a_call_that_was_undone_with_its_interrupted_step_is_made_again(tmp_path
     assert made == ["book A1", "book B2", "cancel A1", "book A1"]
 
 
-def test_a_call_that_was_put_off_as_the_host_ended_is_asked_again(tmp_path: Path) -> None:
+def paying() -> tuple[list[str], Callable[[int], int], Callable[[str], Any]]:
+    """The calls that were made, a tool that returns at once, and one that puts itself off."""
     made: list[str] = []
 
     def pay(amount: int) -> int:
@@ -496,6 +497,11 @@ def test_a_call_that_was_put_off_as_the_host_ended_is_asked_again(tmp_path: Path
         made.append(f"ask {question}")
         return Later()
 
+    return made, pay, ask
+
+
+def test_a_call_that_was_put_off_as_the_host_ended_is_asked_again(tmp_path: Path) -> None:
+    made, pay, ask = paying()
     source = "a = pay(1)\nb = ask('more?')\nc = pay(b)"
     with stored(tmp_path / "whole", durable="step", tools=[pay, ask]) as sandbox:
         session = sandbox.session_for("ada")
@@ -517,16 +523,7 @@ def test_a_call_that_was_put_off_as_the_host_ended_is_asked_again(tmp_path: Path
 
 def test_a_step_that_waits_goes_on_in_no_other_state(tmp_path: Path) -> None:
     """Where the state before it is lost, it is a step that had not ended, whose calls are answered."""
-    made: list[str] = []
-
-    def pay(amount: int) -> int:
-        made.append(f"pay {amount}")
-        return amount
-
-    def ask(question: str) -> Any:
-        made.append(f"ask {question}")
-        return Later()
-
+    made, pay, ask = paying()
     before, source = "import time\nt = time.time()\nx = pay(1)", "a = x + pay(2)\nb = ask('more?')"
     options: Any = {"durable": "close", "tools": [pay, ask]}
     with pytest.MonkeyPatch.context() as patch, stored(tmp_path / "whole", **options) as sandbox:

@@ -144,6 +144,10 @@ class Left:
         for record in recording:
             if not isinstance(record, form.OfSession) or record.session == 1:
                 self._take(record)
+        self._conclude()
+
+    def _conclude(self) -> None:
+        """Work out, when all lines have been taken, what became of each step and call."""
         lost = {step: self._kept[step] for step in self._after if step in self._kept}
         self.lost, self.unset, self.dropped = sorted([*self._untold, *lost]), [*self._unset], [*self._named]
         """The steps that had ended, and are no part of that state; the variables and files that the host changed after
@@ -152,7 +156,7 @@ class Left:
         self.doings: list[Doing] = []
         """The operations to repeat, from the state of the heading to the newest one that can be had."""
         number = self._newest
-        while number is not None and number != heading.state_number:
+        while number is not None and number != self.heading.state_number:
             number, doing = self._since[number]
             self.doings.append(doing)
         self.doings.reverse()
