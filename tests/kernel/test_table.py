@@ -246,6 +246,7 @@ def test_arguments() -> None:
     assert judge.refuses("prlimit64", 0, 7, 1 << 32, 0), "a new limit, in the upper word of the pointer"
     assert judge.refuses("prlimit64", 1, 7, 0, 1)
     assert judge("prlimit64", 0, 3, 1 << 32, 0) == seccomp.ERRNO, "a new limit of the stack changes nothing"
+    assert Filter(COMMAND).refuses("prlimit64", 0, 3, 1 << 32, 0), "a command's program has the usual stack"
     assert judge.refuses("prlimit64", 0, 3, 1 << 32, 1) and judge.refuses("prlimit64", 1, 3, 1 << 32, 0)
     assert judge.allows("ioctl", 0, 0x5401) and judge.refuses("ioctl", 0, 0x5412), "TIOCSTI"
     assert judge.allows("fcntl", 0, 4, 0o4000) and judge.refuses("fcntl", 0, 8, 1), "F_SETOWN"

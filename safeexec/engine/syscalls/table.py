@@ -74,7 +74,7 @@ _SOL_SOCKET, _MSG_OOB = 1, 1
 # SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
 _SOCKET_OPTIONS = (16, 20, 21)
 # SO_SNDBUF SO_RCVBUF: what lies in a buffer is in nobody's resident size, and they raise it from 208 KiB to what the
-# machine allows. They are a wish, which Linux cuts to its own limits without a word: trio asks for a small buffer.
+# machine allows. Linux itself cuts what is asked for to its limits without a word: trio asks for a small buffer.
 _BUFFER_OPTIONS = (7, 8)
 # SO_TYPE SO_ERROR SO_SNDBUF SO_RCVBUF SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a
 # pidfd of the host
@@ -140,6 +140,10 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
             rules["landlock_restrict_self"] = allow_if((_equal(1, 0),))
     if plan.programs:
         rules |= _programs(plan)
+    else:
+        # Programs of contests raise the limit of their stack before they recurse. A child has room already: it stays.
+        more_stack = _equal(0, 0), _equal(1, _RLIMIT_STACK), _equal(3, 0, _LONG)
+        rules["prlimit64"] = Rule((_ASKED_LIMIT,), fallbacks=((more_stack, 0),))
     return rules
 
 
@@ -223,6 +227,7 @@ def _opening(flags: int, abi: int) -> Rule:
     return allow_if(*((*mode, check) for mode in modes for check in writing))
 
 
+_ASKED_LIMIT = _equal(0, 0), _equal(2, 0, _LONG)
 _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "ioctl": _one_of(1, _IOCTLS),
     "fcntl": _controls(_FCNTLS),
@@ -234,13 +239,9 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "sendto": _in_band(3),
     "recvfrom": _in_band(3),
     "recvmmsg": _in_band(3),
-    # Programs of contests raise the limit of their stack before they recurse. It has room already, and stays.
-    "prlimit64": Rule(
-        ((_equal(0, 0), _equal(2, 0, _LONG)),),
-        fallbacks=(((_equal(0, 0), _equal(1, _RLIMIT_STACK), _equal(3, 0, _LONG)), 0),),
-    ),
+    "prlimit64": allow_if(_ASKED_LIMIT),
     "getsockopt": allow_if(*_options(_ASKED_OPTIONS)),
-    "setsockopt": Rule(_options(_SOCKET_OPTIONS), fallbacks=tuple((wish, 0) for wish in _options(_BUFFER_OPTIONS))),
+    "setsockopt": Rule(_options(_SOCKET_OPTIONS), fallbacks=tuple((sizes, 0) for sizes in _options(_BUFFER_OPTIONS))),
 }
 
 _FALL_BACK_ON_WRITING: dict[str, Rule] = {

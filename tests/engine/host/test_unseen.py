@@ -75,14 +75,14 @@ def test_the_kernel_shares_no_file(session: Session) -> None:
 SIZES = """
 for option in socket.SO_SNDBUF, socket.SO_RCVBUF:
     size = a.getsockopt(socket.SOL_SOCKET, option)
-    for wish in 1, 4 << 20:
-        a.setsockopt(socket.SOL_SOCKET, option, wish)
+    for asked in 1, 4 << 20:
+        a.setsockopt(socket.SOL_SOCKET, option, asked)
         assert a.getsockopt(socket.SOL_SOCKET, option) == size
 """
 
 
 def test_what_a_socket_holds_stays_small(session: Session) -> None:
-    """A descriptor that is sent is refused; the size of a buffer is a wish, and trio has one."""
+    """A descriptor that is sent is refused; the size of a buffer, for which trio asks, stays."""
     session.run(f"import socket\na, b = socket.socketpair()\n{SIZES}").check()
     result = session.run("socket.send_fds(a, [b'x'], [0])")
     assert result.outcome == "violation" and result.error is not None
