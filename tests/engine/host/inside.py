@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from safeexec import AsyncSandbox, Sandbox, Session
+from safeexec.engine.child.process.serve import DEBT_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.linux import processes
 from tests.footprint import until
@@ -60,6 +63,17 @@ def rests(session: Session) -> bool:
     core = session._core
     drive(core.turns.attend(core.rest))
     return core.processes.runner is None
+
+
+def may_rest(session: Session) -> bool:
+    """Let it rest now, where nothing but the time that its steps took may forbid it. Whether it has given up its
+    process. Skips the test where they took more processor than is repeated, 8 ms being usual: their state has a copy.
+    """
+    if rests(session):
+        return True
+    if (seconds := session._core.processes.runner.channel.cpu_seconds()) > DEBT_SECONDS:
+        pytest.skip(f"on this machine, now, the steps took {seconds * 1000:.0f} ms of processor: they are not repeated")
+    return False
 
 
 def open_sessions(sandbox: Sandbox | AsyncSandbox) -> list[Any]:

@@ -14,7 +14,7 @@ from safeexec.engine.host import descriptors
 from safeexec.engine.host.session import session as module
 from tests.alone import alone
 from tests.conftest import OpenSession
-from tests.engine.host.inside import is_alive, rests
+from tests.engine.host.inside import is_alive, may_rest, rests
 from tests.footprint import leaks, settled, until
 
 SOON = 30.0
@@ -25,10 +25,10 @@ def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
     session.run("x = [1]\ndef count():\n    n = 0\n    while n := n + 1: yield n\ng = count()").check()
     session.run("x.append(next(g))").check()
     session.set("y", {"a": 1})
-    assert rests(session)
+    assert may_rest(session)
     result = session.run("x.append(next(g))\nx, y").check()
     assert result.value == ([1, 1, 2], {"a": 1}) and result.state == "kept" and not result.notes
-    assert rests(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
+    assert may_rest(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
 
 
 @pytest.mark.parametrize("holder", ["log = print", "def log(x, to=print): to(x)"])
@@ -37,7 +37,7 @@ def test_a_variable_may_hold_a_builtin_of_the_session(open_session: OpenSession,
     session = open_session()
     session.run("x = 5").check()
     session.run(f"{holder}\nlog(x)").check()
-    assert rests(session)
+    assert may_rest(session)
     result = session.run("log(x)").check()
     assert result.stdout == "5\n" and result.state == "kept" and not result.notes
 
@@ -61,32 +61,32 @@ def test_back_to_any_step_from_a_rest(open_session: OpenSession) -> None:
     session = open_session()
     for number in range(5):
         session.run(f"x = {number}").check()
-    assert rests(session)
+    assert may_rest(session)
     session.rollback()
     assert session.run("x").value == 3
     session.rollback()
-    assert rests(session)
+    assert may_rest(session)
     session.rollback(steps=2)
-    assert rests(session) and session.run("x").value == 1
+    assert may_rest(session) and session.run("x").value == 1
     assert session.run("x = 7\nwhile True: pass", timeout=0.1).state == "restored"
-    assert rests(session) and session.run("x").value == 1
+    assert may_rest(session) and session.run("x").value == 1
 
 
 def test_nothing_is_told_as_lost_of_what_the_last_step_bound(open_session: OpenSession) -> None:
     session = open_session()
     session.run("total = 1").check()
     session.run("del total").check()
-    assert rests(session)
+    assert may_rest(session)
     assert "undone" not in str(session.run("total").observation())
 
 
 def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
     session = open_session()
     assert session.run("x = 1").usage.wake_ms == 0
-    assert rests(session)
+    assert may_rest(session)
     assert session.run("x").usage.wake_ms > 0
     assert session.run("x").usage.wake_ms == 0
-    assert rests(session)
+    assert may_rest(session)
     killed = session.run("while True: pass", timeout=0.1)
     assert killed.state == "restored" and killed.usage.wake_ms > 0
 
@@ -95,8 +95,8 @@ def test_a_session_rests_again_and_again(open_session: OpenSession) -> None:
     session = open_session()
     for number in range(5):
         session.run(f"x = {number}").check()
-        assert rests(session)
-        assert rests(session), "once more, without a use"
+        assert may_rest(session)
+        assert may_rest(session), "once more, without a use"
     assert session.run("x").value == 4
 
 
@@ -111,10 +111,10 @@ def test_what_cannot_be_done_once_more_stays(session: Session) -> None:
 def test_random_numbers_go_on_in_another_process(session: Session) -> None:
     session.run("import random\nbefore = random.getstate()[1]\nx = [random.random() for _ in range(700)]").check()
     seen = session.get("x")
-    assert session.variables() and rests(session) and session.get("x") == seen
+    assert session.variables() and may_rest(session) and session.get("x") == seen
     after = session.run("random.random()").value
     session.rollback()
-    assert rests(session) and session.run("random.random()").value == after
+    assert may_rest(session) and session.run("random.random()").value == after
 
 
 def test_sessions_of_a_template_rest_on_its_copy() -> None:
@@ -123,13 +123,13 @@ def test_sessions_of_a_template_rest_on_its_copy() -> None:
         sessions = [sandbox.session(template="t") for _ in range(3)]
         for number, session in enumerate(sessions):
             session.run(f"x.append({number})").check()
-            assert rests(session)
+            assert may_rest(session)
         for number, session in enumerate(sessions):
             assert session.run("x").value == [1, 2, number]
             session.rollback(steps=2)
-            assert rests(session) and session.run("x").value == [1, 2]
+            assert may_rest(session) and session.run("x").value == [1, 2]
             session.rollback("t")
-            assert rests(session) and session.run("x").value == [1, 2]
+            assert may_rest(session) and session.run("x").value == [1, 2]
 
 
 def test_branches_rest_and_what_they_come_from_counts_them(open_session: OpenSession) -> None:
@@ -139,19 +139,19 @@ def test_branches_rest_and_what_they_come_from_counts_them(open_session: OpenSes
     with first, second:
         assert not rests(session), "limits.branches counts what its process has branched into"
         first.run("x.append(1)").check()
-        assert rests(first) and rests(second)
+        assert may_rest(first) and may_rest(second)
         (third,) = first.branch()
         with third:
             assert third.run("x").value == first.run("x").value == [0, 1]
         assert second.run("x").value == [0]
-    assert rests(session) and session.run("x").value == [0]
+    assert may_rest(session) and session.run("x").value == [0]
 
 
 @pytest.mark.profile("confined-python")
 def test_files_are_those_of_the_state(session: Session) -> None:
     session.write_file("a.txt", "one")
     session.run("x = 1").check()
-    assert rests(session)
+    assert may_rest(session)
     session.write_file("b.txt", "two")
     result = session.run("open('a.txt').read() + open('b.txt').read()")
     assert result.check().value == "onetwo" and session.run("x").value == 1
@@ -166,7 +166,7 @@ def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSessio
     session.rollback("one")
     assert session.run("x").value == 1
     session.run("x = 3").check()
-    assert rests(session), "it was resumed from that copy, which has a name"
+    assert may_rest(session), "it was resumed from that copy, which has a name"
     assert session.run("x").value == 3
     session.rollback("one")
     assert session.run("x").value == 1
@@ -175,7 +175,7 @@ def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSessio
 def test_a_zygote_that_died_meanwhile_is_told_of() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        assert rests(session)
+        assert may_rest(session)
         zygote = sandbox._core.children.zygote
         os.kill(zygote.reapers[0], signal.SIGKILL)
         until(lambda: not is_alive(sandbox))
@@ -186,12 +186,12 @@ def test_a_zygote_that_died_meanwhile_is_told_of() -> None:
 def test_idle_seconds_count_the_rest() -> None:
     with Sandbox("calculator", spare=0, max_sessions=1) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        assert rests(session)
+        assert may_rest(session)
         with pytest.raises(SandboxBusy, match="1 of them idle"):
             sandbox.session(queue_seconds=0.1)
     with Sandbox("calculator", spare=0, max_sessions=1, idle_seconds=1.0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        assert rests(session)
+        assert may_rest(session)
         sandbox.session(queue_seconds=SOON).close()
         with pytest.raises(SessionClosed, match="idle_seconds"):
             session.run("x")
@@ -201,7 +201,7 @@ def test_without_descriptors_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> Non
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         room = descriptors.room()
-        assert rests(session)
+        assert may_rest(session)
         assert room is None or (now := descriptors.room()) is None or now >= room
         with monkeypatch.context() as none:
             none.setattr(descriptors, "_most", lambda: 0)
@@ -224,7 +224,7 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     session = open_session()
     session.run("x = [[1]]").check()
     session.run("y = 2").check()
-    assert rests(session)
+    assert may_rest(session)
     memory = session._core.processes.history.current.memory
     if what == "the state":
         memory.digest += 1
