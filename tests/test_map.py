@@ -195,7 +195,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 """
 
 
-MOST_MODULES = 112
+MOST_MODULES = 113
 """Of ours, that a plain first run imports in the host: each is in the start of every program."""
 
 

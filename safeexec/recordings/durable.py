@@ -26,8 +26,7 @@ from safeexec.common.version import VERSION
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.checks import checked_source
 from safeexec.engine.host.session.history import FRESH, State
-from safeexec.engine.host.session.processes import SessionProcesses
-from safeexec.engine.host.session.supervisor import CLOSED
+from safeexec.engine.host.session.supervisor import CLOSED, Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending, worked
 from safeexec.engine.host.watch.lineage import wait_and_close
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
@@ -193,12 +192,12 @@ class Durable(SessionRecording):
         """Take in which state an operation has led to, and how; what the session and this one have noted of it is
         cleared. Returns fields of its line: none where no line leads there.
         """
-        processes, current = session.processes, session.processes.history.current
+        restorer, current = session.supervisor.restorer, session.processes.history.current
         fingerprint, session.steps.fingerprint = session.steps.fingerprint, None
         variables, self.variables = self.variables, 0
-        if self.must_resume(processes):
+        if self.must_resume(session.supervisor):
             return {}
-        self._undone_unread, processes.fell_back = self._undone_unread or processes.fell_back, False
+        self._undone_unread, restorer.fell_back = self._undone_unread or restorer.fell_back, False
         memory = current.memory
         led: dict[str, Any] = {}
         if session.files.changed:
@@ -238,12 +237,12 @@ class Durable(SessionRecording):
         """Tell whether the state of the process here is the one that counts."""
         return self._standing in (STORED, AHEAD)
 
-    def must_resume(self, processes: SessionProcesses) -> bool:
+    def must_resume(self, supervisor: Supervisor) -> bool:
         """Tell whether the session is to be resumed before it is used: it is suspended, or stale. It is noted as stale
         here, if its processes have lost what the store has: no copy of its state was left, or only an older one.
         """
-        current = processes.history.current
-        if self._live and processes.fell_back and (current.step < self._stored_step or current.memory is FRESH):
+        current, fell_back = supervisor.processes.history.current, supervisor.restorer.fell_back
+        if self._live and fell_back and (current.step < self._stored_step or current.memory is FRESH):
             self._standing = STALE
         return not self._live
 
@@ -263,7 +262,7 @@ class Durable(SessionRecording):
         return self._live and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        if self.must_resume(session.processes):
+        if self.must_resume(session.supervisor):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
@@ -283,7 +282,7 @@ class Durable(SessionRecording):
             yield from worked(self.writer.flush)
 
     def changed(self, session: RecordedSession) -> Core[None]:
-        if self.must_resume(session.processes):
+        if self.must_resume(session.supervisor):
             return  # its process is gone: what is in the store is told with the next use
         try:
             yield from self._keep(session)
@@ -352,7 +351,7 @@ class Durable(SessionRecording):
         `StoreError`, `StateFileError`.
         """
         claim, began = self._claim, monotonic()
-        if self.must_resume(session.processes) or not self.due:
+        if self.must_resume(session.supervisor) or not self.due:
             return
         self.check()
         if self._undone_unread:
@@ -439,7 +438,7 @@ class Durable(SessionRecording):
 
     def flush(self, session: RecordedSession) -> Core[None]:
         """Write what is not in the store yet: the session is about to end, and nobody uses it."""
-        if not self.must_resume(session.processes) and session.supervisor.state is not CLOSED:
+        if not self.must_resume(session.supervisor) and session.supervisor.state is not CLOSED:
             try:
                 yield from self._update_list(session)
                 yield from self.save(session)
@@ -487,7 +486,7 @@ class Durable(SessionRecording):
         """
         if self._live:
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
-        if self.must_resume(session.processes):
+        if self.must_resume(session.supervisor):
             yield from self.resume(session)
         elif self._undone_unread:
             yield from self._find_undone()
@@ -580,15 +579,15 @@ class Durable(SessionRecording):
         """Do once more what led to the newest state, in batches of `size`. Returns the length of the prefix that came
         out as it did, rounded down to whole batches.
         """
-        processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
+        restorer, steps = session.supervisor.restorer, [self._entries(session, doing) for doing in doings]
         for start in range(0, max(len(steps), 1), size):
             batch = [entry for entries in steps[start : start + size] for entry in entries]
-            if not (yield from processes.repeat_stored(batch, b"" if start else entropy)):
+            if not (yield from restorer.repeat_stored(batch, b"" if start else entropy)):
                 return start
         total = session.supervisor.tool_records.total
-        processes.history.current.tool_calls = total
+        session.processes.history.current.tool_calls = total
         for entries, doing in zip(steps, doings, strict=True):
-            processes.commit_repeated(entries, doing.state_number, total)
+            restorer.commit_repeated(entries, doing.state_number, total)
             if isinstance(doing.record, form.Run):
                 session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)

@@ -102,7 +102,7 @@ class RecordedSandbox(SandboxCore):
         """
         sessions = [one for one in self.sessions.of_callers() if isinstance(one, RecordedSession)]
         kept = ((one, one.turns.durable) for one in sessions)
-        here = [one for one, durable in kept if durable is None or not durable.must_resume(one.processes)]
+        here = [one for one, durable in kept if durable is None or not durable.must_resume(one.supervisor)]
         calls = [call for one in here if one.waits.waiting is not None and (call := one.waits.call()) is not None]
         if (store := self.store) is not None:
             from safeexec.recordings import waits  # with the modules of recordings

@@ -113,9 +113,9 @@ class WaitingStep(Waits):
 
     def wait_again(self, written: bytes) -> Core[None]:
         self.waiting = waiting = yield Work(partial(_waits().read, written))
-        processes = self._supervisor.processes
-        entropy = bytes.fromhex(waiting.entropy) if processes.policy.determinism is None else b""
-        if entropy and not (yield from processes.repeat_stored([], entropy)):
+        supervisor = self._supervisor
+        entropy = bytes.fromhex(waiting.entropy) if supervisor.processes.policy.determinism is None else b""
+        if entropy and not (yield from supervisor.restorer.repeat_stored([], entropy)):
             raise StateFileError("the process died before it restored the state")
 
 

@@ -29,6 +29,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
     "HOME": "/tmp",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LOGNAME": "guest",  # for getpass.getuser(): the number that a guest runs under has no name on the machine
     # Process pools need semaphores and programs, and joblib warns at import where it finds none.
     "JOBLIB_MULTIPROCESSING": "0",

@@ -258,13 +258,13 @@ checkpoints._wait = stay
 def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline(session: Session, wakes: str) -> None:
     session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
     session.checkpoint("hostile")
-    line = session._core.processes
-    state, copy = line.history.named["hostile"]
+    restorer = session._core.supervisor.restorer
+    state, copy = session._core.processes.history.named["hostile"]
     deadline = monotonic() + 0.2
     latest = []
 
     def noted() -> Core[list[str] | None]:
-        core, answer = line.go_on_from(state, copy, deadline, [], []), None
+        core, answer = restorer.go_on_from(state, copy, deadline, [], []), None
         while True:
             try:
                 asked = core.send(answer)

@@ -234,10 +234,12 @@ def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) 
 def test_a_command_whose_watcher_is_killed_has_crashed(commanding: Sandbox, session: Session) -> None:
     before = members(commanding)
     results: list[CommandResult] = []
-    calling = threading.Thread(target=lambda: results.append(session.command([PYTHON, "-c", RELAY], timeout=60)))
+    sleeps = [PYTHON, "-c", "import time; time.sleep(3600)"]
+    calling = threading.Thread(target=lambda: results.append(session.command(sleeps, timeout=60)))
     calling.start()
     until(lambda: len(members(commanding) - before) >= 2)
-    os.kill(min(members(commanding) - before), signal.SIGKILL)
+    (watcher,) = (pid for pid in members(commanding) - before if psutil.Process(pid).ppid() in before)
+    os.kill(watcher, signal.SIGKILL)
     calling.join()
     assert results[0].outcome == "crashed" and "watched the command" in results[0].message
     assert session.run("1 + 1").value == 2

@@ -123,7 +123,7 @@ class SessionFiles:
         """Return the workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self._supervisor.why_closed is not None:
             raise SessionClosed(self._supervisor.why_closed)
-        if (durable := self.turns.durable) is not None and durable.must_resume(self._supervisor.processes):
+        if (durable := self.turns.durable) is not None and durable.must_resume(self._supervisor):
             drive(arouse(self))
         if (workspace := self._supervisor.processes.workspace) is None:
             raise WorkspaceError(

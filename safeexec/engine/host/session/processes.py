@@ -1,6 +1,6 @@
-"""The processes of one session: the one that runs, the frozen copies, and how the one comes from the others.
+"""The processes of one session: the one that runs and the frozen copies, and what goes with them.
 
-Which copy leads where is told by the history, without processes; this module makes, wakes and ends what it tells of.
+Which copy leads where is told by the history, without processes; `restorer` has the session come to such a state.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ import os
 import socket
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from safeexec.engine.host.patience import patient
-from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.copies import Copies
-from safeexec.engine.host.session.copy import RESUME_SECONDS, Copy
-from safeexec.engine.host.session.decode import notes_of
-from safeexec.engine.host.session.history import FRESH, CopyDecision, State
+from safeexec.engine.host.session.copy import Copy
+from safeexec.engine.host.session.history import CopyDecision
 from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import Core, worked
@@ -26,9 +23,8 @@ from safeexec.engine.host.watch import control_groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import Lineage, wait_and_close
 from safeexec.engine.linux.processes import has_ended, memory_without_files
-from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.errors import CheckpointError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
-from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.engine.host.children import Children
@@ -40,15 +36,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-RESTORE_SECONDS = 6.0
-"""How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
-session starts over.
-"""
-REPEAT_SECONDS = 1.0
-"""How long all steps of a journal may take when they are repeated. A child's own bound is 20 ms of processor."""
 MOST_ENTRIES = 1000
 """Steps of a journal, whatever the child says: it makes a copy after far fewer."""
-DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
 class SessionProcesses:
@@ -67,8 +56,6 @@ class SessionProcesses:
         self.group: Group | None = None
         self.children_born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
-        self.remaining: list[str] = []
-        """The variables of the state that was brought back last, as its process listed them."""
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self.memory_base: int | None = None
@@ -78,15 +65,11 @@ class SessionProcesses:
         self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
-        self.lost_steps: list[int] = []
-        """The steps that could not be repeated when the state was last brought back."""
-        self.fell_back = False
-        """Whether it was an older one that was brought back: a store may have a newer one."""
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be repeated."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
-        self._resumed: Channel | None = None
+        self.resumed: Channel | None = None
         """The process that is being resumed."""
 
     # The first process, and those without a past
@@ -96,11 +79,12 @@ class SessionProcesses:
         if self.workspace is None and self.policy.filesystem.workspace != "none":  # a spare child has one
             self.workspace = self.children.new_workspace(self.policy)
             yield from self.on_files(partial(self.children.fill, self.workspace), incoming=bool(self.children.files))
-        yield from self._new_child()
+        yield from self.new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
 
-    def _new_child(self) -> Core[None]:
+    def new_child(self) -> Core[None]:
+        """Have a spare child, or a new one, run the session's steps from now on."""
         spare, self._spare = self._spare, None
         if spare is None and self.output.closed and self.workspace is None:
             spare = self.children.spare_for(self.policy)
@@ -111,7 +95,7 @@ class SessionProcesses:
                 return
             if spare.output is not self.output:
                 spare.close()
-        self._open_output()
+        self.open_output()
         self._born(*(yield from self.children.new_child(self.policy, self.workspace, self.output.for_child)))
 
     def _born(self, channel: Channel, ready: m.Ready) -> None:
@@ -119,12 +103,12 @@ class SessionProcesses:
         if self.children_born == 1:
             self.entropy = ready.entropy
         lineage = Lineage(channel, self.children.reapers, self.children.gate)
-        self._join(lineage)
+        self.join(lineage)
         if self.policy.limits.processes:
             self.children.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
         self.memory_base = None
-        self._take_over(channel, lineage, None)
-        self._begin_group(channel, lineage)
+        self.take_over(channel, lineage, None)
+        self.begin_group(channel, lineage)
 
     def can_rest(self) -> bool:
         """Tell whether the session needs no process until it is used again. One that has branches needs it: they are
@@ -148,11 +132,11 @@ class SessionProcesses:
             self.group = None
         self.output.close()
 
-    def _take_over(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
+    def take_over(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
         """Make the process behind `channel` the one that runs the session's steps."""
-        if channel is not self._resumed:
-            self._give_up_resumed()
-        self._resumed = None
+        if channel is not self.resumed:
+            self.give_up_resumed()
+        self.resumed = None
         self.copies.release_next()
         self.copies.undiscovered = True
         self.copying.looked_at, self.copying.resumed = False, origin is not None
@@ -165,14 +149,15 @@ class SessionProcesses:
         """Go on in a process that was resumed from `origin` and writes to `output`."""
         self.output.close()
         self.output = output
-        self._take_over(channel, origin.lineage, origin)
+        self.take_over(channel, origin.lineage, origin)
 
-    def _open_output(self) -> None:
+    def open_output(self) -> None:
         """Have files for what is printed again, after a rest."""
         if self.output.closed:
             self.output = SessionOutput(self.policy.limits, self.children.policy.limits)
 
-    def _join(self, lineage: Lineage) -> None:
+    def join(self, lineage: Lineage) -> None:
+        """Belong to the sessions whose processes descend from that first child."""
         lineage.sessions.add(self)
         self._lineages.append(lineage)
 
@@ -204,14 +189,14 @@ class SessionProcesses:
 
     # Control groups
 
-    def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
+    def begin_group(self, channel: Channel, lineage: Lineage) -> None:
         """Give the session a control group, where there are any, with the process that it begins in."""
         self.group, self._oom_kills = control_groups.new_group(self.policy), 0
         if self.group is not None:
             lineage.groups.append(self.group)
-            self._enter_group(channel)
+            self.enter_group(channel)
 
-    def _enter_group(self, channel: Channel) -> None:
+    def enter_group(self, channel: Channel) -> None:
         """Count the process with its session: it may come from a copy that another one made."""
         if self.group is not None and channel.pid is not None:
             with contextlib.suppress(OSError):  # it has ended already
@@ -307,214 +292,29 @@ class SessionProcesses:
         if len(self._lineages) > 1:
             self._leave_lineages()
 
-    # Going back
+    # A process that is being resumed from a copy
 
-    def restore(self, lost_names: list[str]) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. `lost_names`: those that the last
-        step has bound, for a process that goes on from the state before it. Returns notes about what could not be
-        carried over.
-        """
-        history, off = self.history, self.policy.checkpoints == "off"
-        wanted, self.lost_steps = history.current, []
-        deadline = monotonic() + patient(RESTORE_SECONDS)
-        for state, copy, entries in list(history.ways_back()):
-            if (now := monotonic()) >= deadline:
-                break
-            carried = yield from self.go_on_from(
-                state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries, lost_names
-            )
-            if carried is not None:
-                if state is not wanted:
-                    self.fell_back = True
-                    label = f"step {state.step}" if copy is None else copy.label
-                    carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
-                return carried
-            if copy is not None and not self.lost_steps:
-                self.copies.forget(copy)
-        if (carried := (yield from self.go_on_from(history.last_resort(), None, deadline, [], lost_names))) is None:
-            raise SandboxError("the session's process died before it began")
-        if wanted.memory is not FRESH:
-            self.fell_back = True
-            why = "checkpoints are off, so" if off else "no checkpoint was left:"
-            carried.append(self._told_lost(f"{why} {STARTS_EMPTY}"))
-        return carried
-
-    def _told_lost(self, what: str) -> str:
-        """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
-        if not self.lost_steps:
-            return what
-        first, last = self.lost_steps[0], self.lost_steps[-1]
-        steps = f"step {first}" if first == last else f"steps {first} to {last}"
-        return f"{steps} came out otherwise when repeated, and {'is' if first == last else 'are'} lost: {what}"
-
-    def go_on_from(
-        self,
-        state: State,
-        copy: Copy | None,
-        deadline: float,
-        entries: list[m.JournalEntry],
-        lost_names: list[str],
-    ) -> Core[list[str] | None]:
-        """Go on from `state`: in a process resumed from `copy`, or without one in a new child, with `entries` repeated.
-        `lost_names`: those that the step before has bound. Returns notes about what could not be brought back; None if
-        the copy is not there any more, or not in time, or the entries come out otherwise.
-        """
-        self.check_alive()
-        if copy is not None:
-            self._open_output()
-            if (yield from self._resuming(copy, deadline)) is None:
-                return None
-        yield from self._wait_until_gone()
-        directory: str | None = None
-        problems: list[str] = []
-        if self.workspace is not None and state.files is not None:
-            # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
-            began = monotonic()
-            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
-            deadline += monotonic() - began
-            # What a branch goes back to may have been frozen in the directory of the session that it came from.
-            directory = self.workspace.path
-        self.remaining = []
-        if copy is None:
-            yield from self._new_child()
-        elif (ready := (yield from self._woken(copy, directory, lost_names, deadline))) is not None:
-            self.remaining = ready.names
-            problems = [*problems, *notes_of(ready.notes)]
-        else:
-            return None
-        entropy = self.entropy if copy is None else b""
-        if (entries or entropy) and not (yield from self._repeat_or_stop(state, entries, entropy)):
-            return None
-        self.release(self.history.arrive(state, copy))
-        return problems
-
-    def _woken(self, copy: Copy, directory: str | None, lost_names: list[str], deadline: float) -> Core[m.Ready | None]:
-        """Have the process that is being resumed from `copy` run, in `directory`. None if it is gone."""
-        channel = self._resumed
-        assert channel is not None
-        yield from self._wake(channel, copy, directory, lost_names)
-        if (ready := (yield from channel.wait_ready(deadline))) is None or channel.has_ended():
-            self._give_up_resumed()
-            return None
-        self._take_over(channel, copy.lineage, copy)
-        self._enter_group(channel)
-        return ready
-
-    def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
-        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
-        if (yield from self._repeat(entries, entropy, state.memory.digest)):
-            return True
-        self.lost_steps = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
-        self.copying.repeats = False
-        self.children.steps_lost(len(self.lost_steps))
-        yield from self.stop()
-        return False
-
-    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[bool]:
-        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
-        the first time, and all together to the same `digest`. Nobody hears of what they print or show.
-        """
-        runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
-        assert runner is not None
-        self.output.begin()
-        try:
-            yield from runner.channel.send(m.Repeat(entries, entropy, digest))
-            answer = yield from runner.channel.receive(deadline)
-            if isinstance(answer, m.Names):
-                self.remaining = answer.names[: m.FEW]
-                return True
-        except (Gone, ProtocolError):
-            pass
-        return False
-
-    def repeat_stored(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
-        """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
-        did. `entropy`: of the process that did them first, if this is the beginning.
-        """
-        self.entropy = entropy or self.entropy
-        return (yield from self._repeat(entries, entropy)) if entries or entropy else True
-
-    def commit_repeated(self, entries: list[m.JournalEntry], state_number: int, tool_calls: int) -> None:
-        """Make steps that the process has done once more part of the session: they lead to the state of that number."""
-        for entry in entries:
-            self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
-            self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
-        self.history.current.memory.state_number = state_number
-
-    def _resuming(self, copy: Copy, deadline: float) -> Core[Channel | None]:
+    def resume(self, copy: Copy, deadline: float) -> Core[Channel | None]:
         """Return a process that is resumed from `copy`, and waits for `Wake`. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
         self.check_alive()
-        self._give_up_resumed()
-        self._resumed = yield from copy.resume(deadline, self.children.gate)
-        return self._resumed
+        self.give_up_resumed()
+        self.resumed = yield from copy.resume(deadline, self.children.gate)
+        return self.resumed
 
     def check_alive(self) -> None:
         """Raises `SessionClosed` once the zygote has died."""
         if not self.children.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
-    def _give_up_resumed(self) -> None:
-        resumed, self._resumed = self._resumed, None
+    def give_up_resumed(self) -> None:
+        """End the process that was being resumed, if there is one."""
+        resumed, self.resumed = self.resumed, None
         if resumed is not None:
             resumed.read_if_ready()
             resumed.give_up()
-
-    def _wake(self, channel: Channel, copy: Copy, directory: str | None, lost_names: list[str]) -> Core[None]:
-        """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session
-        made the copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says
-        so.
-        """
-        # Another call of a fresh plugin is such a session, too.
-        made_elsewhere, layer = copy.output is not self.output, None
-        if self.workspace is not None:
-            self.workspace.give_access()
-        if made_elsewhere and self.workspace is not None and self.workspace.is_branch:
-            layer = self.children.branch_ruleset(self.workspace.home)
-        fds = () if not made_elsewhere else (*self.output.for_branch, *(() if layer is None else (layer,)))
-        request = m.Wake(made_elsewhere, directory, lost_names, layer is not None, self.policy.checkpoints == "idle")
-        try:
-            with contextlib.suppress(Gone, ProtocolError):
-                yield from channel.send(request, fds)
-        finally:
-            if layer is not None:
-                os.close(layer)
-
-    def begin_branch(self, parent: SessionProcesses, copy: Copy, template: str | None = None) -> Core[None]:
-        """Ask for a process resumed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
-        for it. `template`: the name of the state, where it is what a session begins with.
-        """
-        state = parent.history.current
-        if parent.workspace is not None:
-            try:
-                yield from parent.on_files(partial(self._branch_files, parent.workspace, state.files), state.files)
-            except WorkspaceError as error:
-                raise CheckpointError(f"no branch could be made: {error}") from None
-        directory = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._resuming(copy, monotonic() + patient(RESUME_SECONDS)))) is None:
-            raise CheckpointError(DIED_BRANCHING)
-        yield from self._wake(channel, copy, directory, [])
-        # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
-        parent.history.give_branch(self.history, copy, template)
-        copy.users += 1
-        self.memory_base, self.entropy = parent.memory_base, parent.entropy
-        self._join(copy.lineage)
-
-    def arrive_branch(self, copy: Copy) -> Core[list[str]]:
-        """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
-        assert self._resumed is not None
-        channel = self._resumed
-        if (ready := (yield from channel.wait_ready(monotonic() + patient(RESUME_SECONDS)))) is None:
-            raise CheckpointError(DIED_BRANCHING)
-        self._take_over(channel, copy.lineage, copy)
-        self._begin_group(channel, copy.lineage)
-        return ready.notes
-
-    def _branch_files(self, workspace: Workspace, files: Snapshot) -> None:
-        # Kept from here, where it is made: whoever waits for it may be interrupted meanwhile.
-        self.workspace = workspace.branch(files)
 
     # Files
 
@@ -546,7 +346,7 @@ class SessionProcesses:
             self._ending = runner.channel.dup_pidfd()
             runner.channel.close()
 
-    def _wait_until_gone(self) -> Core[None]:
+    def wait_until_gone(self) -> Core[None]:
         """Wait for the end of the runner that was stopped, where something that it holds until then may be needed: the
         locks of files, a place among the processes.
         """
@@ -560,7 +360,7 @@ class SessionProcesses:
     def end_processes(self) -> list[int]:
         """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
-        self._give_up_resumed()
+        self.give_up_resumed()
         self.copies.release_next()
         copies = self.history.clear()
         held = self._take_ending()
@@ -599,8 +399,8 @@ class SessionProcesses:
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None
-        if self._resumed is not None:
-            self._resumed.close()
+        if self.resumed is not None:
+            self.resumed.close()
         for process in self._take_ending():
             os.close(process)
         for copy in self.history.copies():

@@ -12,6 +12,7 @@ A session is put together from parts, each of which has what it needs of the oth
       supervisor Supervisor    keeps its state: what it is in the middle of, a process that is ready, a restored one
         processes              SessionProcesses: the one that runs, by its `Copies` those that are frozen, and by its
                                `History` the states that these lead to
+        restorer               Restorer: brings the processes to a state, back or on as a branch
 """
 
 from __future__ import annotations
@@ -352,7 +353,7 @@ class SessionCore:
         branch.supervisor.tool_records = self.supervisor.tool_records.copy()
         branch.supervisor.sources = self.supervisor.sources.copy()
         try:
-            yield from branch.processes.begin_branch(self.processes, copy, template)
+            yield from branch.supervisor.restorer.begin_branch(self.processes, copy, template)
         except BaseException:
             yield from branch.close()
             raise
@@ -360,7 +361,7 @@ class SessionCore:
 
     def arrive(self, copy: Copy) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
-        self.supervisor.notes_next = list((yield from self.processes.arrive_branch(copy)))
+        self.supervisor.notes_next = list((yield from self.supervisor.restorer.arrive_branch(copy)))
         self.supervisor.refresh_file_baseline()
         self.supervisor.transition(IDLE)
         self.sandbox.sessions.opened(self)

@@ -15,6 +15,7 @@ from safeexec.engine.host.session.copy import Copy, check_depth
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import SessionProcesses
+from safeexec.engine.host.session.restorer import Restorer
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.sources import Sources
 from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Step
@@ -76,6 +77,7 @@ class Supervisor:
 
     def __init__(self, processes: SessionProcesses) -> None:
         self.processes = processes
+        self.restorer = Restorer(processes)
         self.state = NEW
         self.doing: Step | None = None
         """The request that runs, or the one that ran last."""
@@ -107,6 +109,7 @@ class Supervisor:
         """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
         policy, children = self.processes.policy, self.processes.children
         self.processes = SessionProcesses(children, policy, children.spare_for(policy))
+        self.restorer = Restorer(self.processes)
         self.state, self.doing, self.notes_next = NEW, None, []
         self.restored, self.idle_violation, self.diverged = 0, None, False
         yield from self.begin()
@@ -310,8 +313,8 @@ class Supervisor:
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.processes.restore(self.sources.bound_last())
-        self.diverged = self.diverged or bool(self.processes.lost_steps)
+        notes = yield from self.restorer.restore(self.sources.bound_last())
+        self.diverged = self.diverged or bool(self.restorer.lost_steps)
         self.restored += not planned
         self.take_in_process()
         return notes
@@ -360,25 +363,26 @@ class Supervisor:
 
     def remaining(self) -> tuple[str, ...]:
         """Return the names of the variables after a restore."""
-        return tuple(name for name in self.processes.remaining if name.isidentifier())[:NAMES_REMAINING]
+        return tuple(name for name in self.restorer.remaining if name.isidentifier())[:NAMES_REMAINING]
 
-    def restore_and_raise(self, error: Exception) -> Core[NoReturn]:
-        """Restore the state, as the process died outside a step, and say so."""
-        message = yield from self._died("", error)
-        raise SandboxError(f"{message}; try again") from None
+    def restore_and_raise(self, error: Exception, when: str = "") -> Core[NoReturn]:
+        """Restore the state, as the process died outside a step, and say so: `SandboxError`, or `CheckpointError` where
+        it died `when` a copy was made.
+        """
+        message, notes = yield from self._restore_after_death(when, error)
+        self.notes_next += notes
+        self.diverged = False  # the exception tells it
+        raise (CheckpointError(message) if when else SandboxError(f"{message}; try again")) from None
 
-    def _died(self, when: str, error: Exception, *, reported: bool = True) -> Core[str]:
-        """Restore the state, as the process died, and return a message about that. Its reason is what the host's watch
-        has found, else `error`. The caller reports it; if not `reported`, the next result does.
+    def _restore_after_death(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
+        """Restore the state, as the process died outside a step. Returns a message, with the reason that the host's
+        watch has found, else `error`; and the notes that the restore left, which are in the message too.
         """
         yield from self.stop()
         notes = yield from self.restore()
         over, self.idle_violation = self.idle_violation, None
         reason = error if over is None else over.message
-        message = f"the session's process died{when} ({reason}); {self.describe_restore(notes)}"
-        self.notes_next += notes if reported else [f"between its steps {message}"]
-        self.diverged = self.diverged and not reported
-        return message
+        return f"the session's process died{when} ({reason}); {self.describe_restore(notes)}", notes
 
     # Copies of the state as it is
 
@@ -391,8 +395,7 @@ class Supervisor:
         try:
             return (yield from self._asking(processes.copies.new(runner, processes.output)))
         except (Gone, ProtocolError) as error:
-            message = yield from self._died(FREEZING, error)
-            raise CheckpointError(message) from None
+            return (yield from self.restore_and_raise(error, FREEZING))
 
     def shared_copy(self) -> Core[Copy]:
         """Return a copy of the state as it is now, for one user more: one that is frozen already, or a new one."""
@@ -455,7 +458,8 @@ class Supervisor:
         except CheckpointError:
             pass
         except (Gone, ProtocolError) as error:
-            yield from self._died(when, error, reported=False)
+            message, _ = yield from self._restore_after_death(when, error)
+            self.notes_next.append(f"between its steps {message}")
         return None
 
     def _compact(self) -> Core[None]:

@@ -71,8 +71,9 @@ def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
 
 
 @pytest.mark.profile("confined-python")
-def test_whoever_asks_for_the_user_gets_a_name(run: Run) -> None:
-    assert run("import getpass\ngetpass.getuser()").check().value == "guest"
+def test_a_program_finds_a_user_a_home_and_a_path(run: Run) -> None:
+    source = "import getpass, os\ngetpass.getuser(), os.path.isdir(os.environ['HOME']), os.environ['PATH'].split(':')"
+    assert run(source).check().value == ("guest", True, ["/usr/local/bin", "/usr/bin", "/bin"])
 
 
 @pytest.mark.modules("numpy", "sympy", "mpmath")
