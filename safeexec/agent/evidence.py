@@ -154,7 +154,7 @@ class _Judge:
     predicates: frozenset[str]
 
     def judge(self, answer: str, value: Any) -> Comparison:
-        """As the function; the first of these that is so decides:
+        """Judge one reading of the words; the first of these that is so decides:
 
         | what was computed, or what the answer says | judged by |
         | --- | --- |

@@ -302,8 +302,8 @@ def _is_hidden(answer: Any) -> bool:
 
 
 def _holds(comparison: Callable[[], Any]) -> bool:
-    """False also where values cannot be compared: an int of 5000 digits has no repr, two arrays no truth, a signaling
-    NaN no comparison.
+    """Return whether it holds; False also where values cannot be compared: an int of 5000 digits has no repr, two
+    arrays no truth, a signaling NaN no comparison.
     """
     try:
         return bool(comparison())

@@ -231,7 +231,7 @@ class _Conversation:
             self._add(Message("user", "Go on."))
 
     def _answer_calls(self) -> None:
-        """A run may end between the calls of a reply, and APIs refuse a call without an answer."""
+        """Answer calls that have no answer: a run may end between the calls of a reply, and APIs refuse that."""
         for call in self._open:
             self._add(Message("tool", "Not run.", tool_call_id=call))
         self._open.clear()

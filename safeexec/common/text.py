@@ -77,7 +77,7 @@ def _visible() -> dict[int, str]:
 
 
 def printable(text: str) -> str:
-    r"""`text` as a terminal may show it: escape sequences are removed, other control characters become visible.
+    r"""Return `text` as a terminal may show it: escape sequences are removed, other control characters become visible.
 
     Newlines and tabs stay. A carriage return acts as it would on screen: what it overwrites on its line is dropped, so
     that progress bars become their last state. Lone surrogates and bidirectional overrides become ``\uXXXX``.
@@ -265,7 +265,8 @@ def default_text(value: Any, annotation: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a model needs for `text`: one for four ASCII characters, one for each other character.
+    """Return about how many tokens a model needs for `text`: one for four ASCII characters, one for each other
+    character.
 
     An overestimate for ordinary prose and code in the tokenizers we know, an underestimate for long runs of digits.
     """

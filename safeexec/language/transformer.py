@@ -150,7 +150,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> Any:
-        """As the base class, and texts are remembered: a program may spell what it is about to replace."""
+        """Visit as the base class does, and remember texts: a program may spell what it is about to replace."""
         if type(node.value) is str:
             self._spelt.add(node.value)
         return node
@@ -307,7 +307,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.check_import_names(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """As `visit_Import`, and no name that the policy takes away from the module."""
+        """Judge as `visit_Import`, and refuse a name that the policy takes away from the module."""
         module = canonical(node.module or "")
         if not self.rules.star_imports and any(alias.name == "*" for alias in node.names):
             self.refuse("construct", "star-import", node)
@@ -328,7 +328,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     # Statements
 
     def visit_FunctionDef(self, node: Any) -> Any:
-        """As the base class, and decorators are refused where the policy says so."""
+        """Visit as the base class does, and refuse decorators where the policy says so."""
         self._check_decorators(node)
         return super().visit_FunctionDef(node)
 
@@ -347,7 +347,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self.refuse("construct", "decorator", node.decorator_list[0])
 
     def visit_arg(self, node: ast.arg) -> Any:
-        """A parameter is a name that is bound: parameters of every kind are judged here."""
+        """Judge a parameter, of every kind, as a name that is bound."""
         self.check_name(node, node.arg)
         return self.node_contents_visit(node)
 

@@ -73,7 +73,7 @@ class PolicyCalls:
 
     @property
     def alive(self) -> bool:
-        """Whether the server may still answer."""
+        """True if the server may still answer."""
         return self._wire.alive
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:

@@ -93,7 +93,7 @@ class Result(StepData, frozen=True):
         return mimebundle.of_step(str(self.observation()), (self.stdout, self.stderr), self.displays, self.text, ended)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""
+        """Return the result as what `json.dumps` takes, whatever the value is; pictures are base64."""
         from safeexec.results.jsonable import result_to_dict  # for who writes results down
 
         return result_to_dict(self)

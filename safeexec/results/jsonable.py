@@ -63,8 +63,8 @@ TEXT_PART = 1 << 16
 
 
 def size_of(value: Any, most: int) -> int:
-    """About how large a value is, in items and in characters of its texts and numbers; of a large one `most` and more,
-    for it looks at no more than that.
+    """Return about how large a value is, in items and in characters of its texts and numbers; of a large one `most` and
+    more, for it looks at no more than that.
     """
     kind = type(value)
     if kind in (str, bytes, bytearray):

@@ -45,7 +45,9 @@ def of_display(display: Mapping[str, str | bytes]) -> Bundle:
 
 
 def _html(markup: str) -> str:
-    """A table as pandas writes it looks like one of the page's own; all else keeps its looks, in a frame."""
+    """Return the markup for a page: a table as pandas writes it looks like one of the page's own; all else keeps its
+    looks, in a frame.
+    """
     if len(markup) <= TABLE_CHARACTERS and 'class="dataframe"' in markup:
         return plain_tables(markup)
     return frame(markup.encode("utf-8", "replace").decode(), _FRAME_HEIGHT)

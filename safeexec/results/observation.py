@@ -310,7 +310,7 @@ def _share(texts: list[str], tokens: int, first: set[int], *, tail: float) -> li
 
 
 def _fit(text: str, tokens: int, tail: float) -> str:
-    """`text` cut in its middle to `tokens`; where there is no room for any of it, the number of its characters."""
+    """Return `text` cut in its middle to `tokens`; where there is room for none of it, the number of its characters."""
     if estimate_tokens(text) <= tokens:
         return text
     room = len(text) * tokens // estimate_tokens(text)

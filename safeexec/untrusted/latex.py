@@ -43,7 +43,7 @@ _SIGNS = frozenset(" ,;:!.>|{}[]()&%$#_^'`\"\\/-+*=~\n")
 
 
 def plain_latex(text: str) -> str | None:
-    r"""`text` if it is a formula of plain commands, `<` and `>` as `\lt` and `\gt`; else None."""
+    r"""Return `text` if it is a formula of plain commands, `<` and `>` as `\lt` and `\gt`; else None."""
     text = printable(text[: MAX_CHARACTERS + 1])
     if len(text) > MAX_CHARACTERS or not _ENVIRONMENTS.issuperset(_ENVIRONMENT.findall(text)):
         return None

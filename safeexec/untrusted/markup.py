@@ -129,7 +129,7 @@ def picture(drawing: str) -> str:
 
 
 def framed_html(markup: str) -> str:
-    """A page that shows `markup` in a frame, which can do nothing."""
+    """Return a page that shows `markup` in a frame, which can do nothing."""
     return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=frame(markup, "95vh"))
 
 

@@ -35,7 +35,7 @@ def read(dump: bytes) -> tuple[Frames, bool] | None:
 
 
 def _unescaped(name: bytes) -> str:
-    """A name as faulthandler writes it: in ASCII, every other character as Python would escape it."""
+    """Return a name as faulthandler writes it: in ASCII, every other character as Python would escape it."""
     return _ESCAPE.sub(_character, name.decode("ascii", "replace"))[:NAME_CHARACTERS]
 
 

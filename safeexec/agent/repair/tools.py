@@ -238,7 +238,7 @@ class Bench:
         return f"The verification {self.last.summary()} still. {_ADVICE}\n\n{self.last.log}"
 
     def finish(self) -> None:
-        """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
+        """Verify, at the end, the changes that were not yet, and roll back what is not committed then."""
         if self.copy.pending:
             self._verifications = 0
             self.verify("Change left at the end")

@@ -154,7 +154,7 @@ class Search:
         return SearchResult(self.best, self.tree, self.why, self.message)
 
     async def _carry_out(self) -> None:
-        """To its end, whatever that is. After it `best` is a live session, if there can be one."""
+        """Run the search to its end, whatever that is. After it `best` is a live session, if there can be one."""
         try:
             await self._search()
         except KeyboardInterrupt:

@@ -189,5 +189,5 @@ class RunningCommand(Subject):
         return self._group
 
     def exceed(self, verdict: Verdict, hostile: Collection[int] = ()) -> None:
-        """Whoever waits for it ends it, at its next look at the clock."""
+        """Have whoever waits for it end it, at the next look at the clock."""
         self.verdict = self.verdict or verdict

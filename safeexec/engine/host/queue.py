@@ -68,7 +68,7 @@ class Turnstile:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of those that wait."""
         return self.queued.total()
 
 

@@ -142,7 +142,7 @@ class SandboxCore:
 
     @property
     def begun(self) -> bool:
-        """Whether it was opened, or closed: it is of no more use once it is not alive."""
+        """True if it was opened, or closed: it is of no more use once it is not alive."""
         return self.children.zygote is not None or self.closed
 
     @property

@@ -76,7 +76,7 @@ def _truth(w: Writer, value: Any, depth: int) -> None:
 
 
 def _formula(w: Writer, value: Any, depth: int) -> None:
-    """The text as sympy writes it, and LaTeX, where neither is too long."""
+    """Return the text as sympy writes it, and LaTeX, where neither is too long."""
     text = str.__str__(str(value))
     if len(text) > MAX_FORMULA:
         w.opaque(value, depth)

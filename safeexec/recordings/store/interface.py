@@ -73,7 +73,7 @@ class Store(Protocol):
         """Own a session from now on; it need not be there yet. Raises `SessionTaken`."""
 
     def release(self, claim: Claim) -> None:
-        """Own it no more."""
+        """Give up the ownership of a session."""
 
     def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         """Write to a part from the byte `at` on, which is where it ends from then on; whole or not at all. `sync`: it
@@ -93,7 +93,7 @@ class Store(Protocol):
         """Release every claim."""
 
     def forget(self) -> None:
-        """This process is a fork of the one that opened it: let go of it without ending anything."""
+        """Let go of it, in a fork of the process that opened it, without ending anything."""
 
 
 def check_label(label: str, what: str = "label") -> None:

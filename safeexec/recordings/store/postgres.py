@@ -248,7 +248,7 @@ class PostgresStore:
                     self._connection.close()
 
     def forget(self) -> None:
-        """To close the connection here would end that of the other process: it stays as it is."""
+        """Leave the connection as it is: to close it here would end that of the other process."""
 
 
 def _of(claim: Claim) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class StepLoop:
         self._loop: Any = None
 
     def prepare(self) -> None:
-        """Be the loop on which tasks are made where none runs, as in a notebook; once asyncio is there."""
+        """Set this as the loop on which tasks are made where none runs, as in a notebook; once asyncio is there."""
         after_import("asyncio", self._adopt)
 
     def _adopt(self) -> None:

@@ -265,7 +265,7 @@ class Streams:
         os.register_at_fork(after_in_child=log.direct)
 
     def begin(self) -> None:
-        """Before a step: open again what the guest closed."""
+        """Open again, before a step, what the guest closed."""
         self.log.rewind()
         if self.warnings.counts:
             self.warnings.begin()

@@ -81,7 +81,7 @@ Review = Callable[[Collection[CodeType]], "Callable[..., None] | None"]
 
 
 def as_it_is(codes: Collection[CodeType]) -> None:
-    """Stand for a review that rewrites nothing."""
+    """Review nothing, and rewrite nothing."""
 
 
 def compile_program(
@@ -291,7 +291,7 @@ def is_library(top: str) -> bool:
 
 
 def forget_source(file: str, source: str) -> None:
-    """Stand for a `remember` that keeps nothing."""
+    """Keep nothing, in the place of a `remember`."""
 
 
 class Language:

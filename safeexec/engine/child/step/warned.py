@@ -65,7 +65,7 @@ class RepeatedWarnings:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        """Stand in for `warnings.showwarning`."""
+        """Show a warning, in the place of `warnings.showwarning`."""
         if filename.startswith(_OURS):  # the line of ours that called a library, or let go of the guest's coroutine
             text = f"{category.__name__}: {message}\n"
         else:

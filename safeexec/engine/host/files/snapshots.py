@@ -146,7 +146,7 @@ class Snapshots:
 
     @property
     def marks(self) -> Marks:
-        """What `last` says of the regular files."""
+        """The regular files, as `last` has them."""
         return {path: entry.mark for path, entry in self.last.items() if stat.S_ISREG(entry.mode)}
 
     def bring_back(self, top: int, snapshot: Snapshot) -> list[str]:

@@ -26,7 +26,7 @@ class Workspace:
     """The files of one session."""
 
     def __init__(self, region: WorkspaceRegion) -> None:
-        """The region is its own, also where the workspace cannot be made: then it is released."""
+        """Own `region`, also where the workspace cannot be made: then it is released."""
         self._region = region
         self._lineage = lineage = region.lineage
         self.home = region.path

@@ -92,12 +92,12 @@ class Channel:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the process waits for a request, and all that it has said has been taken in."""
+        """True if the process waits for a request, and all that it has said has been taken in."""
         return self._conversation.state == IDLE and not self._inbox
 
     @property
     def at_work(self) -> bool:
-        """Whether the process owes an answer."""
+        """True if the process owes an answer."""
         return self._conversation.state in AT_WORK
 
     def all_read(self) -> bool:

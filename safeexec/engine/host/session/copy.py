@@ -93,7 +93,7 @@ class Copy(Struct, eq=False):
 
     @property
     def alive(self) -> bool:
-        """Whether its process, or the one that is to make it, has not ended."""
+        """True if its process, or the one that is to make it, has not ended."""
         if self.channel is not None and self.channel.pidfd >= 0:
             return not processes.has_ended(self.channel.pidfd)
         poller = select.poll()

@@ -314,7 +314,7 @@ class History(Generic[C]):
 
     @property
     def undoable(self) -> bool:
-        """Whether the state before the last step can be had."""
+        """True if the state before the last step can be had."""
         before = self.current.undo_to
         if before is None or before is UNREACHABLE:
             return False
@@ -363,8 +363,8 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, resumed_from: C | None = None) -> list[C]:
-        """Be in `state` again, resumed from that copy, or in a new child. Returns the copies that nothing leads to any
-        more.
+        """Make `state` the current one again, resumed from that copy, or in a new child. Returns the copies that
+        nothing leads to any more.
         """
         self.current, self.next, self.resumed_from, self._process_began_in = state, None, resumed_from, state
         self.lost = False

@@ -202,7 +202,7 @@ class OutputFile:
             os.lseek(self.fd, mark, os.SEEK_SET)
 
     def close(self) -> None:
-        """Harmless when closed already, also in a process that another thread has forked meanwhile."""
+        """Close the files. Harmless when closed already, also in a process that another thread has forked meanwhile."""
         (fd, self.fd), (shared, self.shared) = (self.fd, -1), (self.shared, -1)
         for one in (fd, shared):
             if one >= 0:
@@ -247,7 +247,7 @@ class SessionOutput:
         return self.stdout.held() + self.stderr.held()
 
     def close(self) -> None:
-        """Harmless when closed already."""
+        """Close the files. Harmless when closed already."""
         self.stdout.close()
         self.stderr.close()
 

@@ -300,7 +300,9 @@ class SessionCore:
             self.sandbox.sessions.rests(self)
 
     def wake(self) -> None:
-        """Be counted, and looked at, as one that is used. Raises `SandboxBusy` where there are too few descriptors."""
+        """Count it, and have it looked at, as one that is used. Raises `SandboxBusy` where there are too few
+        descriptors.
+        """
         if self.watched.idle:
             self.watched.wake()
         if self.rests:

@@ -168,7 +168,7 @@ class Supervisor:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing was interrupted, and nothing was lost while nobody used the session."""
+        """True if nothing was interrupted, and nothing was lost while nobody used the session."""
         return self.state is IDLE and self.idle_violation is None
 
     # Asking the process

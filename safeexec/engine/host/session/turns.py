@@ -72,7 +72,7 @@ class Turn(Struct, eq=False):
 
     @property
     def goes_on(self) -> bool:
-        """Whether its generator runs, or waits for something."""
+        """True if its generator runs, or waits for something."""
         core = self.core()
         return core is not None and (core.gi_running or core.gi_suspended)
 
@@ -175,12 +175,12 @@ class Turns:
 
     @property
     def in_use(self) -> bool:
-        """Whether a caller has a turn. From any thread."""
+        """True if a caller has a turn. From any thread."""
         return self._last.goes_on
 
     @property
     def is_mine(self) -> bool:
-        """Whether the turn that goes on, or the last one, was begun by this thread."""
+        """True if the turn that goes on, or the last one, was begun by this thread."""
         return self._last.thread == threading.get_ident()
 
     def ended(self, session: TakesTurns) -> None:

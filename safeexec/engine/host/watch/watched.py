@@ -70,11 +70,11 @@ class WatchedSession(Subject):
         self._resting = Resting()
 
     def open(self) -> None:
-        """Be looked at from now on."""
+        """Have the watch look at it from now on."""
         self.accountant.add(self)
 
     def wake(self) -> None:
-        """Be looked at soon: it is in use, and was found `idle`."""
+        """Have the watch look at it soon: it is in use, and was found `idle`."""
         self.accountant.hurry(self)
 
     def close(self) -> None:
