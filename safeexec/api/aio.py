@@ -201,9 +201,8 @@ class AsyncSandbox(SandboxAPI):
 
         rest = enumerate(each_of(programs))
         try:
-            while (
-                True
-            ):  # as many again wait at the semaphore, so that a worker that is done has its next program at once
+            while True:
+                # As many again wait at the semaphore, so that a worker that is done has its next program at once.
                 running += [asyncio.create_task(one(*numbered)) for numbered in islice(rest, 2 * most - len(running))]
                 if not running:
                     return
