@@ -11,7 +11,9 @@ from safeexec.common.text import one_line, printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from safeexec.engine.policy.diff import Difference
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -148,6 +150,14 @@ def _diff(args: argparse.Namespace) -> int:
         tell(step)
     if args.recording:
         tell("" if changed else f"every recorded step ends as under {before.name}\n")
+    _tell_differences(differences)
+    if args.only_narrower and wider:
+        tell(f"{after.name} is wider than {before.name}: {', '.join(one.path for one in wider)}", file=sys.stderr)
+    return 1 if failed or changed else 0
+
+
+def _tell_differences(differences: Iterable[Difference]) -> None:
+    """Print them, a line each; modules that came or went are in one line for each place that says so."""
     modules: dict[str, list[str]] = {}
     for difference in differences:
         was, now = difference.before, difference.after
@@ -161,9 +171,6 @@ def _diff(args: argparse.Namespace) -> int:
         more, less = (any(change[0] == sign for change in changes) for sign in "+-")
         way = "wider and narrower" if more and less else "wider" if more else "narrower"
         tell(f"imports: {' '.join(changes)}   [{way}]{f'   ({place})' if place else ''}")
-    if args.only_narrower and wider:
-        tell(f"{after.name} is wider than {before.name}: {', '.join(one.path for one in wider)}", file=sys.stderr)
-    return 1 if failed or changed else 0
 
 
 def _learn(args: argparse.Namespace) -> int:

@@ -187,35 +187,49 @@ def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> N
 
 def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
     """Return what was expected and what was found, in words of the policy language."""
-    bare = [get_args(arm)[0] if get_origin(arm) is Annotated else arm for arm in arms]
-    words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
-    unit = UNITS.get(path.rpartition("_")[2])
+    unit = UNITS.get(path.rpartition("_")[2], "")
     if error.startswith("Expected `") and (">" in error or "<" in error):
         # The type is right and the value is out of range: msgspec says which bound.
         bound = error.removeprefix("Expected ").partition(" - at")[0].replace("`", "")
-        return f"expected {bound}{f' ({unit})' if unit else ''}, found {kind_of(value)}"
-    parts = [" or ".join(words)] if words else []
-    for arm in bare:
-        if get_origin(arm) is list:
-            parts.append("a list of names")
-        elif get_origin(arm) is dict:
-            parts.append("a mapping")
-        elif isinstance(arm, type) and issubclass(arm, msgspec.Struct):
-            parts.append(f"a mapping with {', '.join(_fields(arm))}")
-        elif arm in (int, float):
-            parts.append(unit or ("a whole number" if arm is int else "a number"))
-        elif arm is not NoneType and get_origin(arm) is not Literal:
-            parts.append({str: "text", bool: "true or false"}.get(arm, str(arm)))
-    hint = suggestion(value, words) if isinstance(value, str) and words else ""
-    if "all" in words and isinstance(value, str | bool) and value in _SWITCHES:
-        hint = f"; did you mean {_SWITCHES[value]}?"
-    elif not hint and isinstance(value, str) and value and any(get_origin(arm) is list for arm in bare):
-        hint = f"; a list of one name is [{value}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
-    elif isinstance(value, str) and {bool, int, float} & {*bare} and (value.isdecimal() or value in ("true", "false")):
-        hint = "; write it without quotes"
-    elif isinstance(value, list) and any(get_origin(arm) is dict for arm in bare):
-        hint = f"; write `{value[0]}: …` for each" if value and isinstance(value[0], str) else ""
-    return f"expected {', or '.join(parts)}; found {kind_of(value)}{hint}"
+        return f"expected {bound}{unit and f' ({unit})'}, found {kind_of(value)}"
+    bare = [get_args(arm)[0] if get_origin(arm) is Annotated else arm for arm in arms]
+    words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
+    expected = [" or ".join(words)] if words else []
+    expected += [_in_words(arm, unit) for arm in bare if arm is not NoneType and get_origin(arm) is not Literal]
+    return f"expected {', or '.join(expected)}; found {kind_of(value)}{_remedy(value, bare, words)}"
+
+
+def _in_words(arm: Any, unit: str) -> str:
+    """Return what a value of this type is called: ``a list of names``."""
+    if get_origin(arm) is list:
+        return "a list of names"
+    if get_origin(arm) is dict:
+        return "a mapping"
+    if isinstance(arm, type) and issubclass(arm, msgspec.Struct):
+        return f"a mapping with {', '.join(_fields(arm))}"
+    if arm in (int, float):
+        return unit or ("a whole number" if arm is int else "a number")
+    return {str: "text", bool: "true or false"}.get(arm, str(arm))
+
+
+def _remedy(value: Any, arms: list[Any], words: list[str]) -> str:
+    """Return what to write instead of a value that is none of these types, nor one of the `words`; "" if unknown."""
+    kinds = {get_origin(arm) for arm in arms}
+    if isinstance(value, list) and dict in kinds:
+        return f"; write `{value[0]}: …` for each" if value and isinstance(value[0], str) else ""
+    if not isinstance(value, str | bool):
+        return ""
+    if "all" in words and value in _SWITCHES:
+        return f"; did you mean {_SWITCHES[value]}?"
+    if isinstance(value, bool):
+        return ""
+    if words and (hint := suggestion(value, words)):
+        return hint
+    if value and list in kinds:
+        return f"; a list of one name is [{value}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
+    if {bool, int, float} & {*arms} and (value.isdecimal() or value in ("true", "false")):
+        return "; write it without quotes"
+    return ""
 
 
 @lru_cache(maxsize=64)
