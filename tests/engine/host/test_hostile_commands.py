@@ -245,6 +245,19 @@ def test_a_command_whose_watcher_is_killed_has_crashed(commanding: Sandbox, sess
     assert session.run("1 + 1").value == 2
 
 
+def test_a_policy_lists_more_programs_than_a_session_may_open_files(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for number in range(40):
+        (program := tmp_path / f"p{number}").write_text(f"#!/bin/sh\necho {number}; ulimit -n\n")
+        program.chmod(0o755)
+    policy = Policy.load("confined-python").replace(
+        danger_allow_commands=sorted(map(str, tmp_path.iterdir())), open_files=16
+    )
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
+        most = session.run("import resource\nresource.getrlimit(resource.RLIMIT_NOFILE)[0]").check().value
+        assert session.command([str(tmp_path / "p39")]).stdout == f"39\n{most}\n" and most < 64
+
+
 @pytest.mark.parametrize("program", ["sh", "/bin/sh", "script"])
 def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Path) -> None:
     """`sh` is a link, as `/bin` is where it lies in `/usr`, and the first line of a script names it so."""

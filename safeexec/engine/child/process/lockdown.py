@@ -72,11 +72,7 @@ class Lockdown:
         self.measure()
 
     def limit(self) -> None:
-        """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
-
-        What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
-        the low limit of a child, that was ETOOMANYREFS on a busy machine.
-        """
+        """Set the limits that children simply inherit, in the process that forks them."""
         make(rlimits.setting_limit(*limit) for limit in _inherited_limits(self.plan).items())
 
     def measure(self) -> None:
@@ -122,7 +118,12 @@ class Lockdown:
 
     def _limits(self, lowered: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
         """Return the limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
-        limits = {resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes}
+        limits = {
+            resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes,
+            # Who forks them has one for each path, which a child closes; and all that a user has under way between
+            # processes counts against the limit of who sends more (ETOOMANYREFS on a busy machine).
+            resource.RLIMIT_NOFILE: self.plan.open_files,
+        }
         if self.plan.processes is not None:
             limits[resource.RLIMIT_NPROC] = self.plan.processes
         for number, less in lowered:
@@ -164,7 +165,7 @@ def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
 def _inherited_limits(plan: ChildConfinement) -> dict[int, int]:
     """Return number and value of the limits that the zygote can live with: it sets them, its children inherit them.
 
-    The kernel counts CPU time, file sizes and descriptors for each process, from zero in every fork.
+    The kernel counts CPU time and file sizes for each process, from zero in every fork.
     """
     values = {
         "core": 0,
@@ -175,7 +176,6 @@ def _inherited_limits(plan: ChildConfinement) -> dict[int, int]:
         "sigpending": 256,
         "cpu": plan.cpu_seconds,
         "fsize": plan.file_bytes,
-        "nofile": plan.open_files,
         "stack": STACK,
     }
     return {rlimits.NAMES[name]: value for name, value in values.items()}
