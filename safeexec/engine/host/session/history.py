@@ -500,7 +500,7 @@ class CopyDecision:
         return self.looked_at and (self._defines or self.resumed)
 
     def must_copy(self, source: bytes = b"") -> bool:
-        """Tell whether the next state is to have a copy, be it that of a step of this source."""
+        """Note whether a step of this source may make a class. Returns whether the state after it is to have a copy."""
         # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
         self._defines = self._defines or b"class" in source or b"type(" in source
         if self.looked_at and self.may_have_changed():  # asked first: a call less in each step
