@@ -14,7 +14,7 @@ from tests.test_map import HOUSE, PROJECT
         ("safeexec/engine/host/session/history.py", "tests/engine/host/session/test_history.py"),
         ("tests/engine/host/session/test_history.py", "tests/engine/host/session/test_history.py"),
         ("tests/engine/host/watch/scripted.py", "tests/engine/host/watch/test_account.py"),
-        ("tests/kernel/broken/storm.py", "tests/kernel/test_broken_out.py"),
+        ("tests/kernel/broken/files-in-flight.py", "tests/kernel/test_broken_out.py"),
         ("tests/escapes/native/nv-openpty.py", "tests/test_escapes.py"),
         ("tests/kernel/conftest.py", "tests/kernel"),
         ("tests/recordings/data/search.jsonl", "tests/recordings/test_reader.py"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import configparser
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -179,13 +178,6 @@ def test_every_folder_has_its_place() -> None:
         for path in ROOT.glob(f"{pattern}/__init__.py")
     ]
     assert {str(folder) for folder in found} - {"policies", "engine"} == set(FOLDERS)
-
-
-def test_every_folder_is_installed() -> None:
-    written = configparser.ConfigParser()
-    written.read(ROOT.parent / "setup.cfg", encoding="utf-8")
-    packages = set(written["options"]["packages"].split())
-    assert {".".join(path.parent.relative_to(ROOT.parent).parts) for path in ROOT.rglob("__init__.py")} <= packages
 
 
 @pytest.mark.parametrize("package", ["engine/child", "engine/zygote", "engine/linux", "protocol", "language", "hints"])

@@ -6,6 +6,7 @@ import datetime
 import zoneinfo
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +19,12 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import ANSWERING, FREEZING, IDLE, RUNNING, STARTING, Conversation
 from safeexec.protocol.framing import FrameReader, frame
 from safeexec.protocol.values import decode, encode
-from tests.fuzz.mutation import mutated
-from tests.fuzz.target import Target, plain
+from tests.fuzz.mutation import drawn, edited, mutated
+from tests.fuzz.target import Holds, Target, plain
 
 CAP = 1 << 16
+AT_ONCE = 100
+"""Streams of one input: to hear one takes less than to draw it."""
 TOKEN = bytes(range(8))
 NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
 STATES = (STARTING, IDLE, RUNNING, ANSWERING, FREEZING)
@@ -93,17 +96,23 @@ def streamed(given: tuple[list[bytes], bytes, list[int]]) -> bool:
     Returns whether nothing was refused.
     """
     payloads, rest, cuts = given
-    stream = b"".join(frame(payload, TOKEN) for payload in payloads) + rest
-    reader, got, at = FrameReader(CAP, TOKEN), [], 0
+    whole = b"".join(frame(payload, TOKEN) for payload in payloads)
+    reader = FrameReader(CAP, TOKEN)
+    assert _fed(reader, whole, cuts) == payloads
     try:
-        for cut in [*cuts, len(stream)]:
-            got += reader.feed(stream[at : at + cut])
-            at += cut
+        got = _fed(reader, rest, cuts)
     except ProtocolError:
         return False
-    assert got[: len(payloads)] == payloads
-    assert sum(map(len, got)) <= len(stream)
+    assert sum(map(len, got)) <= len(rest)
     return True
+
+
+def _fed(reader: FrameReader, stream: bytes, cuts: list[int]) -> list[bytes]:
+    got, at = [], 0
+    for cut in [*cuts, len(stream)]:
+        got += reader.feed(stream[at : at + cut])
+        at += cut
+    return got
 
 
 def decoded(data: bytes) -> bool:
@@ -167,39 +176,53 @@ def _others() -> st.SearchStrategy[Any]:
     return (one | st.lists(one, max_size=4)).map(repr)
 
 
-def _cuts() -> st.SearchStrategy[list[int]]:
-    return st.lists(st.integers(0, 60), max_size=6)
+def each(holds: Holds) -> Holds:
+    """What must hold for each of several inputs."""
+    return lambda given: [*map(holds, given)]
 
 
-def _damaged_messages() -> st.SearchStrategy[bytes]:
-    return mutated(seeds_of_messages(), FRAGMENTS) | st.binary(max_size=60)
+def _cuts(random: Random) -> list[int]:
+    return [random.randint(0, 60) for _ in range(random.randint(0, 6))]
+
+
+def _messages() -> st.SearchStrategy[list[tuple[str, list[bytes], list[int]]]]:
+    seeds = seeds_of_messages()
+
+    def make(random: Random) -> tuple[str, list[bytes], list[int]]:
+        payloads = [edited(random, seeds, FRAGMENTS, 3) for _ in range(random.randint(1, 2))]
+        return random.choice(STATES), payloads, _cuts(random)
+
+    return drawn(lambda random: [make(random) for _ in range(AT_ONCE)])
+
+
+def _frames() -> st.SearchStrategy[list[tuple[list[bytes], bytes, list[int]]]]:
+    """Whole frames, then one that somebody broke."""
+    seeds = seeds_of_messages()
+
+    def make(random: Random) -> tuple[list[bytes], bytes, list[int]]:
+        broken = bytes([random.choice(INTERESTING)]) * random.choice((0, 0, 1, 4, 8)) + edited(
+            random, seeds, FRAGMENTS, 6
+        )
+        return [random.choice(seeds) for _ in range(random.randint(0, 5))], broken, _cuts(random)
+
+    return drawn(lambda random: [make(random) for _ in range(AT_ONCE)])
 
 
 TARGETS = [
     Target(
         "messages",
         "what a child says to the host, in any state of their conversation",
-        lambda: st.tuples(st.sampled_from(STATES), st.lists(_damaged_messages(), max_size=4), _cuts()),
-        plain(heard),
-        40,
+        _messages,
+        plain(each(heard)),
+        100,
     ),
-    Target(
-        "frames",
-        "a stream in pieces of any size",
-        lambda: st.tuples(
-            st.lists(st.binary(max_size=40), max_size=4),
-            st.binary(max_size=12) | st.sampled_from(FRAGMENTS),
-            _cuts(),
-        ),
-        plain(streamed),
-        40,
-    ),
+    Target("frames", "a stream in pieces of any size", _frames, plain(each(streamed)), 50),
     Target(
         "decoder",
         "bytes that are nearly a value",
         lambda: mutated(seeds_of_values(), FRAGMENTS) | st.binary(max_size=60),
         plain(decoded),
-        40,
+        400,
         ("numpy", "pandas"),
     ),
     Target("values", "values of the plain types", _literals, plain(crossed), 60),

@@ -98,5 +98,5 @@ REPEATED = [
 def test_work_grows_no_faster_than_the_input(work: Callable[[str], str]) -> None:
     makers: list[Callable[[int], str]] = [lambda n, piece=piece: piece * (n // len(piece)) for piece in REPEATED]  # type: ignore[misc]
     makers += [lambda n, piece=piece: f"| a |\n<a {piece * (n // len(piece))}" for piece in REPEATED]  # type: ignore[misc]
-    slow = {make(8): ratio for make in makers if (ratio := growth(work, make, 1 << 11, 1 << 15)) > SLACK}
+    slow = {make(8): ratio for make in makers if (ratio := growth(work, make, 1 << 11, 1 << 14)) > SLACK}
     assert not slow

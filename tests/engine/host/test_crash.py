@@ -92,7 +92,7 @@ def test_while_the_checkpoint_is_being_resumed(victim: Session, way: str) -> Non
     """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
     count = "def count():\n    global forks\n    forks += 1\n    if forks == 2: die()"
     victim.run(f"import os\nforks = 0\n{count}\nos.register_at_fork(after_in_child=count)").check()
-    result = victim.run("while True: pass", timeout=0.5)
+    result = victim.run("while True: pass", timeout=0.2)
     assert (result.outcome, result.state) == ("timeout", "restored")
 
 

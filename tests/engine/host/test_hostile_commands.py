@@ -69,22 +69,11 @@ for _ in range(30):
             except OSError:
                 pass
 """
-ALONE = """
-import os
-try:
-    os.setpgid(0, 0)
-except OSError as error:
-    print(error.errno)
-try:
-    os.setsid()
-except OSError as error:
-    print(error.errno)
-"""
 
 
 def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session: Session) -> None:
     before = members(commanding)
-    for _ in range(3):
+    for _ in range(2):
         session.command([PYTHON, "-c", RELAY], timeout=10)
     until(lambda: members(commanding) <= before)
 
@@ -103,7 +92,7 @@ def test_a_command_begins_in_a_directory_of_the_workspace_or_not_at_all(session:
 
 BURN = """
 import time
-while time.process_time() < 1.0: pass
+while time.process_time() < 0.4: pass
 open("burnt", "w").close()
 """
 
@@ -119,7 +108,7 @@ async def test_what_a_command_has_used_is_told_once_also_where_its_caller_leaves
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert session.untold_cpu >= 0.5, "as of the last look at it, a moment before"
+        assert session.untold_cpu >= 0.2, "as of the last look at it, a moment before"
 
 
 def test_a_long_command_line_is_sent_whole(commanding: Sandbox, session: Session) -> None:
@@ -136,36 +125,6 @@ def test_a_command_line_that_no_system_takes_is_refused_before_it_is_sent(sessio
     with pytest.raises(ValueError, match="argv"):
         session.command([PYTHON, *words])
     assert session.run("1 + 1").value == 2
-
-
-def test_a_command_stays_in_its_process_group(session: Session) -> None:
-    """The host ends all of the group in one call. The errno is one that timeout(1) and shells go on after."""
-    assert session.command([PYTHON, "-c", ALONE]).stdout == "1\n1\n"
-
-
-def test_there_is_no_shared_memory_without_a_file(session: Session) -> None:
-    """The kernel counts it as it counts files, to nobody alone where two processes have it, and keeps what is given
-    back of it.
-    """
-    result = session.command([PYTHON, "-c", "import mmap; mmap.mmap(-1, 4096)"], timeout=30)
-    assert result.outcome == "error" and "Cannot allocate memory" in result.stderr
-
-
-REMOVED = """
-import os, time
-held = []
-for number in range(12):
-    held.append(os.open("f", os.O_CREAT | os.O_WRONLY))
-    os.unlink("f")
-    os.write(held[-1], b"x" * (8 << 20))
-time.sleep(3600)
-"""
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
-def test_removed_files_count_while_they_are_open(session: Session) -> None:
-    result = session.command([PYTHON, "-c", REMOVED], timeout=30)
-    assert result.outcome == "violation" and "of them in removed ones" in result.message
 
 
 @pytest.mark.parametrize("where", [".", "../tmp"])
@@ -271,25 +230,11 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
     assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
 
 
-APPENDS = """
-import contextlib, fcntl, os
-with contextlib.suppress(OSError):
-    fcntl.fcntl(1, fcntl.F_SETFL, os.O_WRONLY | os.O_APPEND)
-print("told")
-"""
-
-
-def test_a_program_that_sets_its_output_to_append_still_prints(session: Session) -> None:
-    """As make does, which does without where that is refused."""
-    result = session.command([PYTHON, "-c", APPENDS])
-    assert (result.outcome, result.stdout) == ("ok", "told\n")
-
-
 PIPELINES = """
 import os, signal
 signal.signal(signal.SIGCHLD, lambda *_: None)
 forks = 0
-for _ in range(100):
+for _ in range(50):
     for _ in range(2):
         if os.fork() == 0:
             os._exit(0)
@@ -306,12 +251,35 @@ def test_a_child_that_ends_while_the_next_one_is_forked_interrupts_nothing(where
     with allowing(PYTHON, processes=8) as sandbox:
         if where == "a command":
             result = sandbox.command([PYTHON, "-c", PIPELINES])
-            assert (result.outcome, result.stdout) == ("ok", "200\n"), result
+            assert (result.outcome, result.stdout) == ("ok", "100\n"), result
         else:
-            assert sandbox.run(PIPELINES).check().stdout == "200\n"
+            assert sandbox.run(PIPELINES).check().stdout == "100\n"
 
 
-SPAWN = """
+AS_MAKE_DOES = {
+    # The host ends all of its group in one call. The errno is one that timeout(1) and shells go on after.
+    "stays in its group": (
+        """
+import os
+for leave in (lambda: os.setpgid(0, 0)), os.setsid:
+    try:
+        leave()
+    except OSError as error:
+        print(error.errno)
+""",
+        "1\n1\n",
+    ),
+    "output to append, or without where that is refused": (
+        """
+import contextlib, fcntl, os
+with contextlib.suppress(OSError):
+    fcntl.fcntl(1, fcntl.F_SETFL, os.O_WRONLY | os.O_APPEND)
+print("told")
+""",
+        "told\n",
+    ),
+    "others as the user that it is": (
+        """
 import os, sys
 os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-c", "print(1)"], os.environ, resetids=True), 0)
 for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
@@ -320,12 +288,16 @@ for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
             change(*ids)
         except OSError:
             print("refused")
-"""
+""",
+        "1\n" + "refused\n" * 6,
+    ),
+}
 
 
-def test_a_program_may_start_others_as_the_user_that_it_is(session: Session) -> None:
-    """As make does."""
-    assert session.command([PYTHON, "-c", SPAWN]).stdout.split() == ["1", *["refused"] * 6]
+@pytest.mark.parametrize(("program", "told"), AS_MAKE_DOES.values(), ids=AS_MAKE_DOES)
+def test_a_program_asks_of_its_process_what_shells_and_make_do(session: Session, program: str, told: str) -> None:
+    result = session.command([PYTHON, "-c", program])
+    assert (result.outcome, result.stdout) == ("ok", told)
 
 
 def test_a_flood_is_told_as_one_however_it_ends(session: Session) -> None:
@@ -353,7 +325,7 @@ def outputs() -> dict[str, int]:
 def test_more_commands_at_once_than_a_child_may_have_descriptors_for() -> None:
     """What is on its way to the process that makes them counts against nobody's limit."""
     with allowing("true", open_files=16) as sandbox, ExitStack() as opened:
-        sessions = [opened.enter_context(sandbox.session()) for _ in range(60)]
+        sessions = [opened.enter_context(sandbox.session()) for _ in range(40)]
         with ThreadPoolExecutor(len(sessions)) as callers:
             results = list(callers.map(lambda session: session.command(["true"], timeout=60), sessions))
     assert {result.outcome for result in results} == {"ok"}

@@ -31,7 +31,7 @@ def hasty_threads() -> Iterator[None]:
 def test_cancel_ends_the_step_that_it_saw_and_none_after_it(session: Session) -> None:
     session.run("n = 0").check()
     kept = 0
-    for _ in range(15):
+    for _ in range(8):
         told: list[bool] = []
         over = threading.Event()
 

@@ -57,8 +57,8 @@ def live(session: Session, steps: int, kills: int, seed: int) -> None:
         else:
             session.run(f"add({n})").check()
             expected.append(n)
-        if n % 100 == 99:
-            session.checkpoint(f"at {n % 300}")
+        if n % 25 == 24:
+            session.checkpoint(f"at {n % 75}")
     assert session.run("total").check().value == sum(expected)
     assert session.get("seen") == expected
 
@@ -72,10 +72,10 @@ def rest(session: Session) -> None:
 def test_steps_and_kills_leave_nothing(profile: str) -> None:
     before = footprint()
     with Sandbox(profile) as sandbox, sandbox.session() as session:
-        live(session, steps=120, kills=32, seed=1)
+        live(session, steps=60, kills=18, seed=1)
         rest(session)
         held = settled()
-        live(session, steps=120, kills=32, seed=2)
+        live(session, steps=60, kills=18, seed=2)
         rest(session)
         # The second life holds no more than the first: nothing grows.
         assert not leaks(held)
@@ -110,7 +110,7 @@ def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("1")
     before = footprint()
-    for n in range(30):
+    for n in range(15):
         with sandbox.session() as session:
             session.run(f"x = {n}").check()
             if n % 3 == 0:

@@ -12,6 +12,7 @@ import pytest
 
 from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
 from tests.alone import together
+from tests.footprint import until
 
 
 def test_a_sandbox_tells_its_sessions() -> None:
@@ -24,17 +25,8 @@ def test_a_sandbox_tells_its_sessions() -> None:
         assert told.by_label == {"first": SessionCounts(1, 0, 1, 0, 1)}
         assert json.loads(json.dumps(told.to_dict()))["by_label"]["first"]["idle"] == 1
 
-        def ask() -> None:
-            with pytest.raises(SandboxBusy, match=r"1 of them idle, .*; idle_seconds= closes those"):
-                sandbox.session(queue_seconds=1, label="x")
-
-        waits = threading.Thread(target=ask)
-        waits.start()
-        while not (told := sandbox.stats()).queued:
-            waits.join(0.01)
-            assert waits.is_alive()
-        assert told.by_label["x"].queued == 1
-        waits.join()
+        with pytest.raises(SandboxBusy, match=r"1 of them idle, .*; idle_seconds= closes those"):
+            sandbox.session(queue_seconds=0.1, label="x")
         assert sandbox.stats().queued == 0
 
 
@@ -45,13 +37,13 @@ def test_who_waits_for_a_session_may_wait_without_end(seconds: float) -> None:
         values: list[object] = []
 
         def ask() -> None:
-            with sandbox.session() as second:
+            with sandbox.session(label="x") as second:
                 values.append(second.run("6 * 7").value)
 
         waits = threading.Thread(target=ask)
         waits.start()
-        while waits.is_alive() and not sandbox.stats().queued:
-            waits.join(0.01)
+        until(lambda: sandbox.stats().queued or not waits.is_alive())
+        assert sandbox.stats().by_label["x"].queued == 1
         first.close()
         waits.join(60)
         assert values == [42]

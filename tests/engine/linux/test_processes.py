@@ -18,7 +18,7 @@ import pytest
 
 from safeexec.engine.host.session.copy import own_bytes
 from safeexec.engine.linux import processes, seccomp
-from safeexec.engine.linux.libc import make, syscall
+from safeexec.engine.linux.libc import syscall
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.syscalls import Check, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import numbers
@@ -213,20 +213,6 @@ def test_only_the_kept_descriptors_stay_open(before: Callable[[], None]) -> None
     os.close(write_end)
 
 
-def test_a_death_signal_follows_the_parent() -> None:
-    read_end, write_end = os.pipe()
-
-    def parent() -> None:
-        pid = _sleeper(lambda: make([processes.setting_death_signal()]))
-        os.write(write_end, b"%d" % pid)
-
-    assert exit_status(parent) == 0
-    pid = int(os.read(read_end, 20))
-    os.close(read_end)
-    os.close(write_end)
-    until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
-
-
 def _in_a_session(act: Callable[[], object]) -> int:
     """The first process of a session and group of its own, which runs `act` and then waits."""
 
@@ -319,28 +305,3 @@ def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
     until(lambda: processes.is_exiting(pid))
     os.waitpid(pid, 0)
     assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
-
-
-def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not() -> None:
-    """96 chains: each process forks the next one and ends, so that no single look sees it for sure."""
-
-    def storm() -> None:
-        end = time.monotonic() + PATIENCE
-        for _ in range(5):
-            os.fork()
-        while time.monotonic() < end:
-            if os.fork():
-                os._exit(0)
-
-    def act() -> str:
-        kept = [_sleeper() for _ in range(3)]
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        for _ in range(3):
-            if os.fork() == 0:
-                storm()
-        return " ".join(map(str, kept))
-
-    with _session_that_tells(act) as (session, pidfd, kept):
-        until(lambda: len(_living(session)) > 4)
-        assert processes.end_orphans(pidfd, session, lambda: {*kept})
-        until(lambda: _living(session) == {*kept})

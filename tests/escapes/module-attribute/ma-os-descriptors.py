@@ -1,6 +1,15 @@
 # proves: prints ESCAPED and what a descriptor that is not the step's own gave
 
 import os
+import signal
+
+
+def interrupt(*_):
+    raise OSError
+
+
+signal.signal(signal.SIGALRM, interrupt)  # a read may wait
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 
 
 class Number(int):

@@ -137,13 +137,6 @@ def test_what_a_library_was_refused_is_a_violation(
         assert result.error.hint == "Use relative paths: the session's own directory is open."
 
 
-@pytest.mark.profile("data-analysis")
-def test_a_path_that_the_source_spells_out_is_refused_before_a_line_runs(run: Run) -> None:
-    result = run("print('ran')\nopen('/usr/x', 'w')")
-    assert (result.outcome, result.stdout) == ("rejected", "") and result.error is not None
-    assert result.error.message == "open() of '/usr/x' is refused: it lies outside of the workspace"
-
-
 @pytest.mark.parametrize("kind", ["confined-python", "data-analysis", "calculator"])
 def test_memory_is_the_word_for_memory_alone(open_session: OpenSession, kind: str) -> None:
     session, asks = open_session(kind), "bytearray(1 << 45)"

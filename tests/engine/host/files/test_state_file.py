@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import resource
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
+from safeexec import Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.session import SessionCore
@@ -340,18 +339,18 @@ ENDLESS_STATE = "class X:\n    def __getstate__(self):\n        while True:\n   
 
 
 def test_restoring_obeys_the_limits_of_a_step(endless: Path) -> None:
-    policy = Policy.load("standard").replace(limits={"wall_seconds": 2.0})
+    policy = Policy.load("standard").replace(limits={"wall_seconds": 1.0})
     with Sandbox(policy, spare=0) as sandbox:
         started = monotonic()
-        with pytest.raises(StateFileError, match="stopped after its limit of 2 s"):
+        with pytest.raises(StateFileError, match="stopped after its limit of 1 s"):
             sandbox.restore(endless)
         assert monotonic() - started < policy.limits.max_wall_seconds / 2
         assert sandbox.run("1 + 1").value == 2
 
 
 SPENDS = {
-    "time": ({"wall_seconds": 2.0}, "stopped after its limit of 2 s"),
-    "processor": ({"cpu_seconds": 1.0, "wall_seconds": 60.0}, r"limits\.cpu_seconds"),
+    "time": ({"wall_seconds": 0.5}, r"stopped after its limit of 0\.5 s"),
+    "processor": ({"cpu_seconds": 0.5, "wall_seconds": 60.0}, r"limits\.cpu_seconds"),
 }
 
 
@@ -370,12 +369,12 @@ def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: Pat
 
 def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: Path) -> None:
     slow = (
-        "from time import sleep\nclass X:\n    def __getstate__(self):\n        sleep(0.7)\n        return {}\nx = X()"
+        "from time import sleep\nclass X:\n    def __getstate__(self):\n        sleep(0.4)\n        return {}\nx = X()"
     )
-    policy = Policy.load("standard").replace(limits={"wall_seconds": 0.5, "max_wall_seconds": 60.0})
+    policy = Policy.load("standard").replace(limits={"wall_seconds": 0.2, "max_wall_seconds": 60.0})
     with Sandbox(policy) as sandbox, sandbox.session() as session:
         session.run(slow, timeout=60.0).check()
-        with pytest.raises(StateFileError, match=r"limit of 0\.5 s"):
+        with pytest.raises(StateFileError, match=r"limit of 0\.2 s"):
             session.save(tmp_path / "state")
         assert not session.save(tmp_path / "state", timeout=60.0)
         with pytest.raises(PolicyError, match="max_wall_seconds"):
@@ -451,18 +450,6 @@ def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: Path)
         alone.restore(endless, timeout=60.0)
     assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
     assert not open_sessions(alone) and alone.run("1 + 1").value == 2
-
-
-async def test_a_task_that_restores_is_cancelled(endless: Path) -> None:
-    async with AsyncSandbox("standard") as own:
-        task = asyncio.create_task(own.restore(endless, timeout=60.0))
-        core = await asyncio.to_thread(restoring, own._core)
-        pids = list(core.processes.pids())
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-        assert not open_sessions(own) and (await own.run("1 + 1")).value == 2
 
 
 LIBRARY_MADE = """

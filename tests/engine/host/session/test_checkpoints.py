@@ -90,19 +90,6 @@ def test_live_objects_survive_a_kill(open_session: OpenSession, checkpoints: str
     assert "lost" not in session.namespace
 
 
-def test_random_numbers_go_on_where_they_were(session: Session) -> None:
-    """A plain fork reseeds `random` in the copy."""
-    session.run("import random\nrandom.seed(1)\nrandom.random()").check()
-    draw = "[random.random() for _ in range(3)]"
-    session.checkpoint("here")
-    expected = session.run(draw).value
-    session.rollback("here")
-    assert session.run(draw).value == expected
-    session.rollback("here")
-    kill(session)
-    assert session.run(draw).value == expected
-
-
 @pytest.mark.profile("data-analysis")
 def test_open_files_keep_their_own_offsets(session: Session) -> None:
     """A copy of a process shares its offsets with the original."""
@@ -216,21 +203,15 @@ def test_only_a_pipe_through_which_something_went_is_named(session: Session) -> 
 # When
 
 
-@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit(1)"])
-def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
-    session.run("x = 1").check()
-    result = session.run(change, atomic=True)
-    assert (result.outcome, result.state) == ("error", "restored")
-    assert session.run("x").value == 1
-    assert session.run("x = 3", atomic=True).state == "kept"
-    assert session.run("x").value == 3
-
-
-def test_on_error_restore_undoes_it_by_policy(open_session: OpenSession) -> None:
-    session = open_session(on_error="restore")
+@pytest.mark.parametrize(("on_error", "atomic"), [("keep", True), ("restore", False)])
+def test_a_step_that_raises_is_undone(open_session: OpenSession, on_error: str, atomic: bool) -> None:
+    session = open_session(on_error=on_error)
     session.run("x = [1]").check()
-    assert session.run("x.append(2)\n1 / 0").state == "restored"
-    assert session.run("x").value == [1]
+    for change in ("x.append(2)\n1 / 0", "x.append(2)\nraise SystemExit(1)"):
+        result = session.run(change, atomic=atomic)
+        assert (result.outcome, result.state) == ("error", "restored")
+        assert session.run("x").value == [1]
+    assert session.run("x = 3", atomic=atomic).state == "kept" and session.run("x").value == 3
 
 
 def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
@@ -245,12 +226,9 @@ def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Sess
     assert any("step 1" in note for note in killed.notes), killed.notes
     told = killed.observation()
     assert isinstance(told, str) and "restored to an older one" in told and "as they were" not in told
-
-
-def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
-    session.run("import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\nx = 1").check()
+    session.run("import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\nx = 3").check()
     kill(session)
-    assert session.run("x").value == 1
+    assert session.run("x").value == 3, "a thread that has ended is no hindrance"
 
 
 # Names
@@ -342,26 +320,13 @@ def test_a_restored_result_names_what_there_is(session: Session) -> None:
     assert isinstance(told, str) and "earlier variables are as they were: math, rows, f.\n" in f"{told}\n"
 
 
-@pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
-@pytest.mark.profile("confined-python")
-def test_modes_of_directories_follow_a_rollback(session: Session) -> None:
-    made = "os.mkdir('d')\nopen('d/f', 'w').write('1')\nos.chmod('d', 0o500)\nos.mkdir('e', 0o711)"
-    session.run(f"import os\n{made}").check()
-    modes = "[oct(os.stat(d).st_mode) for d in 'de'], open('d/f').read()"
-    before = session.run(modes).check().value
-    session.checkpoint("here")
-    session.run("os.chmod('d', 0o700)\nos.remove('d/f')\nos.rmdir('d')\nos.chmod('e', 0o700)").check()
-    session.rollback("here")
-    assert session.run(modes).check().value == before
-
-
 @pytest.mark.profile("confined-python")
 def test_a_database_that_is_open_goes_on_after_a_kill(session: Session) -> None:
     """It minds that its file is the same one, and not one of the same name and contents."""
     session.run("import sqlite3\nbase = sqlite3.connect('base.db')\nbase.execute('create table t (x)')").check()
     add = "base.executemany('insert into t values (?)', [({},)] * {})\nbase.commit()\n"
     session.run(add.format(1, 1)).check()
-    assert session.run(add.format(2, 9999) + FOREVER, timeout=1).state == "restored"
+    assert session.run(add.format(2, 9999) + FOREVER, timeout=0.5).state == "restored"
     session.run(add.format(3, 1)).check()
     rows = "sqlite3.connect('base.db').execute('select x from t').fetchall()"
     assert session.run(rows).check().value == [(1,), (3,)]

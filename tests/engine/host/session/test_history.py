@@ -314,8 +314,8 @@ def replay(acts: tuple[str, ...], seed: int | None = None) -> Pair:
 
 @pytest.mark.parametrize(
     ("acts", "length"),
-    [(ACTS, 3), (FEWEST, 5), pytest.param(FEW, 4, marks=pytest.mark.slow)],
-    ids=["all, 3", "fewest, 5", "few, 4"],
+    [(ACTS, 3), (FEWEST, 4), *(pytest.param(*more, marks=pytest.mark.slow) for more in ((FEW, 4), (FEWEST, 5)))],
+    ids=["all, 3", "fewest, 4", "few, 4", "fewest, 5"],
 )
 def test_every_sequence(acts: tuple[str, ...], length: int) -> None:
     for sequence in product(acts, repeat=length):

@@ -81,7 +81,7 @@ ORDINARY = [program for program in programs() if not program.needs]
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(program, id=program.name, marks=[pytest.mark.slow] if number % 2 else [])
+        pytest.param(program, id=program.name, marks=[pytest.mark.slow] if number % 3 else [])
         for number, program in enumerate(ORDINARY)
     ],
 )

@@ -182,6 +182,10 @@ AS_CPYTHON = {
         b"x",
         "r w b'x'\n",
     ),
+    "what the input says of itself": (
+        "import sys\nprint(sys.stdin.newlines, sys.stdin.line_buffering, sys.stdin.errors)",
+        *(b"a", "None False strict\n"),
+    ),
     "a daemon is not waited for": (
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nprint(1)",
         b"",
@@ -386,9 +390,3 @@ def test_a_program_has_a_file_while_it_runs(open_session: OpenSession, profile: 
     assert session.run("__file__").value == "mine"
     assert session.run("__file__", argv=["p.py"]).value == f"{place}p.py"
     assert session.run("__file__").value == "mine"
-
-
-@pytest.mark.parametrize("profile", ["standard", "confined-python"])
-def test_the_input_says_what_cpythons_says_of_itself(open_session: OpenSession, profile: str) -> None:
-    source = "import sys\n(sys.stdin.newlines, sys.stdin.line_buffering, sys.stdin.errors)"
-    assert open_session(profile=profile).run(source, stdin="a").value == (None, False, "strict")

@@ -77,7 +77,9 @@ def _run(target: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return ran([sys.executable, "-S", "-c", _PROGRAM, *arguments], env=environment, cwd=target.parent)
 
 
-@pytest.mark.parametrize("metadata", [True, False], ids=["pip --target", "copied"])
+@pytest.mark.parametrize(
+    "metadata", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pip --target", "copied"]
+)
 def test_an_installation_reached_by_pythonpath_works(tmp_path: Path, metadata: bool) -> None:
     """Refusals, saved states and late imports do; what lies beside the packages stays out of reach."""
     target = tmp_path / "packages"
