@@ -1,9 +1,9 @@
 """Programs of a guest that has broken out, against the limits: each is judged by what the host sees outside of it.
 
 `broken/*.py` are the programs. Their first lines say under which profile (with its language layer off) and limits each
-runs, and what it must not exceed (`holds`, in MiB beyond the start): `shared` memory and `kernel` memory of the
-machine, `disk`. After each the session and another one of its sandbox answer as if nothing had been, and closing them
-leaves no process.
+runs, how its step may end (`ends`), how long to look on after it (`rests`), and what it must not exceed (`holds`, in
+MiB beyond the start): `memory` of its processes, `shared` memory and `kernel` memory of the machine, `disk`. After each
+the session and another one of its sandbox answer as if nothing had been, and closing them leaves no process.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic
 
 import psutil
 import pytest
 
 from safeexec import Policy, Sandbox
-from tests.footprint import until
+from tests.attempts import STEP
+from tests.footprint import pause, until
 
 PROGRAMS = sorted((Path(__file__).parent / "broken").glob("*.py"))
 MIB = 1 << 20
@@ -29,6 +31,7 @@ class Watched:
 
     def __init__(self, directory: str) -> None:
         self._readers: dict[str, Callable[[], float]] = {
+            "memory": _resident,
             "shared": lambda: _of_machine("Shmem"),
             "kernel": lambda: _of_machine("SUnreclaim"),
             "disk": lambda: shutil.disk_usage(directory).used / MIB,
@@ -47,6 +50,18 @@ class Watched:
     def close(self) -> None:
         self._end.set()
         self._thread.join()
+
+
+def _resident() -> float:
+    """Of all descendants of this process."""
+    total = 0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            shown = process.memory_info()
+            total += shown.rss - shown.shared
+        except psutil.Error:
+            continue
+    return total / MIB
 
 
 def _of_machine(name: str) -> float:
@@ -72,17 +87,25 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, dict[str,
 @pytest.mark.parametrize("sandbox", PROGRAMS, ids=[path.stem for path in PROGRAMS], indirect=True)
 def test_a_limit_holds_whoever_runs_in_the_child(sandbox: tuple[Sandbox, dict[str, str], str], tmp_path: Path) -> None:
     opened, headers, source = sandbox
+    timeout = float(headers["timeout"])
     with opened.session() as session, opened.session() as bystander:
         session.run("kept = 41")
         bystander.run("kept = 41")
         watched = Watched(str(session.workspace or tmp_path))
         try:
-            session.run(source, timeout=float(headers["timeout"]))
+            results = [session.run(step, timeout=timeout) for step in source.split(STEP)]
+            ends = monotonic() + float(headers.get("rests", 0))
+            while monotonic() < ends:
+                pause()
         finally:
             watched.close()
-        for name, most in _numbers(headers["holds"]).items():
+        if "ends" in headers:
+            assert results[-1].outcome in headers["ends"].split(), results[-1].error
+        for name, most in _numbers(headers.get("holds", "")).items():
             assert watched.most[name] < most, watched.most
         assert bystander.run("kept + 1").value == 42
         assert session.run("kept + 1", timeout=10).value == 42
+        if "ends" in headers:
+            assert results[-1].state == "restored"
     # A sandbox without a session has its zygote, its reaper, and spare children.
     until(lambda: len(psutil.Process().children(recursive=True)) <= 8)

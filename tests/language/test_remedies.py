@@ -4,9 +4,12 @@ that names nothing which is itself refused.
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from functools import cache
+from keyword import iskeyword
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,6 +23,10 @@ from safeexec.reports.why import Judge
 from tests.shipped import PROFILES
 
 RESTRICTED = [name for name in PROFILES if name not in ("confined-python", "expression")]
+SAMPLED = 5
+"""Names of each module of the standard library."""
+NOT_IMPORTED = {"antigravity", "this", "idlelib", "__main__", "turtledemo"}
+"""Modules that do something when they are imported."""
 
 
 @cache
@@ -73,6 +80,29 @@ def check_reason(loaded: Judge, answer: Any) -> None:
         named = re.findall(r"`(?:import |from )?([a-z][a-z_]*(?:\.\w+)*)", answer.instead)
         modules = [name for name in named if name.partition(".")[0] in sys.stdlib_module_names]
         assert all(loaded.why(name).allowed for name in modules), answer
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("profile", RESTRICTED)
+def test_why_agrees_with_what_is_enforced_for_names_of_the_standard_library(profile: str) -> None:
+    loaded, plan = policy(profile)
+    random, seen = Random(7), 0
+    for module in sorted(name for name in sys.stdlib_module_names - NOT_IMPORTED if name[0] != "_"):
+        allowed = loaded.why(module).allowed
+        assert allowed == (refusal(plan, f"import {module}") == ""), module
+        if not allowed:
+            continue
+        try:
+            found = dir(importlib.import_module(module))
+        except ImportError:  # of another system
+            continue
+        names = sorted(name for name in found if name.isidentifier() and name[:1] != "_" and not iskeyword(name))
+        for name in random.sample(names, min(SAMPLED, len(names))):
+            answer = loaded.why(f"{module}.{name}")
+            assert answer.allowed == (refusal(plan, f"import {module}\n{module}.{name}") == ""), f"{module}.{name}"
+            assert answer.allowed or answer.reason, answer
+            seen += 1
+    assert seen > (100 if profile in ("calculator", "mathematics") else 400)
 
 
 @pytest.mark.modules("numpy", "pandas")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
+import re
 
 import pytest
 
@@ -12,12 +14,94 @@ from safeexec.engine.host.session import steps as module
 from safeexec.engine.host.session.copies import Copies
 from safeexec.engine.host.session.runner import Runner
 from tests.alone import alone
+from tests.chaos.model import Model
 from tests.conftest import OpenSession
-from tests.engine.host.inside import open_sessions, runner_of
+from tests.engine.host.inside import open_sessions, rests, runner_of
 
 
 def kill(session: Session) -> None:
     assert session.run("x = -1\n1 / 0", atomic=True).state == "restored"
+
+
+def seen(session: Session) -> dict[str, int]:
+    return {name: session.get(name) for name in session.namespace}
+
+
+class Line:
+    """A session, and the model of what it must remember."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.model = session, Model()
+        self.sure = 0
+        """Steps since the last one that may have left no state to go back to: at two a rollback must work."""
+
+    def act(self, act: str, number: int) -> None:
+        session, model = self.session, self.model
+        if act in ("ok", "error", "copied"):
+            result = session.run(f"x = {number}" + {"error": "\n1 / 0", "copied": "\nid(x)"}.get(act, ""))
+            assert result.state == "kept" and not result.notes, result
+            model.step({**model.now, "x": number})
+            self.sure += 1
+        elif act == "kill":
+            kill(session)
+            self.sure = 0
+        elif act == "set":
+            session.set("d", number)
+            model.change({**model.now, "d": number})
+        elif act == "checkpoint":
+            session.checkpoint("p")
+            model.checkpoint("p")
+        elif act == "named" and model.named:
+            session.rollback("p")
+            model.go_to("p")
+            self.sure = 0
+        elif act in ("rollback", "back"):
+            self._go_back(1 if act == "rollback" else 3)
+        elif act == "rest":
+            rests(session)
+        elif act == "branch":
+            (branch,) = session.branch()
+            with branch:
+                assert seen(branch) == model.now
+                branch.run("x = -2").check()
+        assert seen(session) == model.now
+
+    def _go_back(self, steps: int) -> None:
+        try:
+            self.session.rollback(steps=steps)
+        except CheckpointError as error:
+            wanted = "no longer kept" if len(self.model.past) >= steps else "no step|part of this state"
+            assert re.search(wanted, str(error)) and (steps > 1 or self.sure < 2), error
+            return
+        for _ in range(steps):
+            self.model.go_back()
+        self.sure = 0
+
+
+ACTS = (
+    *("ok", "ok", "ok", "copied", "copied", "back", "error", "kill", "kill", "rest", "rest", "set", "checkpoint"),
+    *("named", "rollback", "branch"),
+)
+
+
+def sequences() -> list[list[str]]:
+    """Known ones, and random ones."""
+    chance = random.Random(0)
+    known = (
+        *("ok ok kill ok kill rollback", "set ok checkpoint ok named rollback", "set ok rollback"),
+        "checkpoint kill named ok checkpoint rollback named",
+    )
+    return [*map(str.split, known), *(chance.choices(ACTS, k=10) for _ in range(7))]
+
+
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+@pytest.mark.parametrize("acts", sequences(), ids=" ".join)
+def test_sequences(sandbox: Sandbox, checkpoints: str, acts: list[str]) -> None:
+    """The same that the history does in memory, sampled."""
+    with sandbox.session(checkpoints=checkpoints) as session:
+        line = Line(session)
+        for number, act in enumerate(acts, 1):
+            line.act(act, number)
 
 
 def test_a_branch_goes_back_to_what_the_host_had_set_or_says_that_it_cannot(session: Session) -> None:
@@ -189,7 +273,7 @@ def test_an_interruption_as_a_change_is_made_known_is_no_verdict_on_the_next_ste
 def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: OpenSession) -> None:
     """The accountant counts what the streams hold, at its own times: it must find them empty by then."""
     session = open_session(output_kb=16)
-    for number in range(2):
+    for number in range(3):
         flooded = session.run("import os\nwhile True:\n    os.write(1, b'x' * (1 << 20))")
         assert (flooded.outcome, flooded.state) == ("output", "restored") and flooded.truncated
         quiet = session.run("import time\ntime.sleep(0.3)\nn = 1")

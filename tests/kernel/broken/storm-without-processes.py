@@ -1,0 +1,11 @@
+# profile: confined-python
+# timeout: 1
+# ends: violation timeout
+# proves: a storm of forks outlives the kill of its step
+
+import os, time
+end = time.monotonic() + 12
+while time.monotonic() < end:
+    try: os.fork()
+    except OSError: pass
+os._exit(0)
