@@ -139,6 +139,8 @@ class Left:
         self._named: dict[str, None] = {}
         self._untold: list[int] = []
         """Steps that were lost, and no result has told of it yet."""
+        self._untold_undone: list[Undone] = []
+        """Steps that were undone, and no result has told of their calls yet."""
         self._unended = 0
         """The step that had not ended, which was lost, too."""
         for record in recording:
@@ -168,6 +170,9 @@ class Left:
         """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
         that nobody has run again (`again`).
         """
+        known = {id(one) for one in self.undone}
+        self.forgotten = [one for one in self._untold_undone if id(one) not in known]
+        """Earlier ones, which another step replaced as it began: that did not end, and told nobody of their calls."""
         self._drop_calls()
         calls = self._part.values()
         self.waiting = [one.call for one in calls if one.call.effect == "deferred" and one.effect is None]
@@ -210,6 +215,7 @@ class Left:
         elif record.undone:
             self._caller = Undone(record)
             self._earlier.undone.append(self._caller)
+            self._untold_undone.append(self._caller)
         else:
             self._begun = self._caller = self._earlier.begin(record.source) or Undone(record)
             self._begun.run = record
@@ -252,6 +258,7 @@ class Left:
             if self._begun is not None:
                 self._unended = self._begun.run.step
             lost += self.unfinished(fell=fell)
+            self._untold_undone += lost
             self._earlier, self._begun = EarlierSteps([*lost, *self._earlier.undone]), None
             self._kept.clear()
             self._named.clear()
@@ -279,7 +286,7 @@ class Left:
         # Nobody has had the result of one with a problem: perhaps the session ended with it.
         self._begun = done if record.problem and (part or not repeats) else None
         if not record.problem:
-            self._untold, self._unended, self.given_up = [], 0, 0
+            self._untold, self._untold_undone, self._unended, self.given_up = [], [], 0, 0
         if part and not record.problem:
             self._kept[record.step] = done
         elif not part:
@@ -287,6 +294,7 @@ class Left:
             lost = self._lost_after(max(record.now, self.now))
             if lost and self.waits is not None:
                 lost += self.unfinished(fell=True)
+            self._untold_undone += lost
             self._earlier = EarlierSteps([*lost, *self._earlier.undone])
         return None if done is None else done.run
 
@@ -322,7 +330,8 @@ def told(left: Left) -> list[str]:
         notes.append(f"step {left.given_up} waits no more: the state before it is lost")
     if left.begun and left.begun not in left.lost:
         notes.append(f"step {left.begun} had not ended, and is undone")
-    made = sorted((call for one in left.undone for call in one.made), key=lambda call: not call.unknown)
+    undone = *left.forgotten, *left.undone
+    made = sorted((call for one in undone for call in one.made), key=lambda call: not call.unknown)
     for call in made[:NAMED]:
         became = "" if call.effect is None else call.effect.became
         if call.call.effect == "at-once" and call.answer is not None:

@@ -81,6 +81,23 @@ def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> N
     assert "pay() of step 3 was begun: nobody knows what became of it" in notes
 
 
+def test_calls_of_a_step_are_told_until_a_result_has_told_of_them(tmp_path: Path) -> None:
+    """Two hosts are killed one after the other, each in a step of its own: nobody got a result in between."""
+
+    def killed_in(number: int) -> list[dict[str, Any]]:
+        where = {"session": 1, "step": number}
+        call = {"kind": "tool-call", **where, "call": number, "tool": "pay", "arguments": {}, "key": f"me-{number}-1"}
+        answered = {"kind": "tool-result", **where, "call": number}
+        resumed = {"kind": "resume", **where, "now": 1, "moment": 1}
+        return [{"kind": "run", **where, "source": f"pay({number})"}, call, answered, resumed]
+
+    twice = [*step(1, 0), *killed_in(2), *killed_in(3)]
+    made = [f"pay() of step {number} was made, with the outcome ok" for number in (2, 3)]
+    assert [note for note in recovery.told(left(tmp_path / "twice", p000001=lines(*twice))) if "pay" in note] == made
+    found = left(tmp_path, p000001=lines(*twice, *step(4, 1)))
+    assert (recovery.told(found), found.undone) == ([], [])
+
+
 def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) -> None:
     where = {"session": 1, "step": 2}
     (run, _), count = step(2, None), recovery.NAMED + 1
