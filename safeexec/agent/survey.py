@@ -70,11 +70,11 @@ class FileSurvey(msgspec.Struct, frozen=True):
         rows = f"{self.rows} rows" if self.complete else f"at least {self.rows} rows"
         width = max(self.width, len(self.columns))
         lines = [f"{_printable(self.name)}: {rows}, {width} columns"]
-        if self.options:
-            arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
+        packed = self.name.lower().endswith(".zip")
+        if self.options or packed:
+            file = f"zipfile.ZipFile({self.name!r}).open(…)" if packed else repr(self.name)
+            arguments = [file, *(f"{name}={value!r}" for name, value in self.options.items())]
             lines[0] += f", read by pd.read_csv({', '.join(arguments)})"
-        if self.name.lower().endswith(".zip"):
-            lines[0] += f", read by pd.read_csv(zipfile.ZipFile({self.name!r}).open(…))"
         if self.name.lower().endswith(_DATABASES):
             lines[0] += f", read by sqlite3.connect({self.name!r})"
         lines += [f"  {_printable(part)}" for part in self.parts]

@@ -12,7 +12,9 @@ import lzma
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -55,17 +57,10 @@ def survey_any(name: str) -> dict[str, Any]:
     if kind in (".db", ".sqlite", ".sqlite3"):
         return survey_parts(tables_of(name))
     if kind == ".zip":
-        return survey_parts(members_of(name))
+        return survey_zip(name)
     if kind not in TEXTS:
-        return survey(chunks_of(name, kind, {}), {})
-    with PACKERS.get(name.lower().rpartition(".")[2], open)(name, "rb") as file:
-        options, notes = options_of(file.read(SAMPLE))
-    for encoding in EIGHT_BIT:
-        try:
-            return survey(chunks_of(name, kind, options), options, notes)
-        except UnicodeDecodeError:  # behind the sample
-            options["encoding"] = encoding
-    return survey(chunks_of(name, kind, options), options, notes)
+        return survey(chunks_of(name, kind), {})
+    return survey_text(partial(PACKERS.get(name.lower().rpartition(".")[2], open), name, "rb"))
 
 
 def kind_of(name: str) -> str:
@@ -217,11 +212,26 @@ def oddities_of(frame: Any) -> list[str]:
 # Tables
 
 
-def chunks_of(name: str, kind: str, options: dict[str, Any]) -> Iterator[Any]:
-    """Yield the frames of a file that is one table. Raises ValueError for another one."""
-    if kind in TEXTS:
-        yield from pd.read_csv(name, chunksize=CHUNK_ROWS, low_memory=False, **options)
-    elif kind in (".jsonl", ".ndjson"):
+def survey_text(opened: Callable[[], Any], most: int = MAX_ROWS) -> dict[str, Any]:
+    """Return the survey of a text table of which `opened` gives the bytes."""
+    with opened() as file:
+        options, notes = options_of(file.read(SAMPLE))
+
+    def read() -> dict[str, Any]:
+        with opened() as file:
+            return survey(pd.read_csv(file, chunksize=CHUNK_ROWS, low_memory=False, **options), options, notes, most)
+
+    for encoding in EIGHT_BIT:
+        try:
+            return read()
+        except UnicodeDecodeError:  # behind the sample
+            options["encoding"] = encoding
+    return read()
+
+
+def chunks_of(name: str, kind: str) -> Iterator[Any]:
+    """Yield the frames of a file that is one table, but no text of columns. Raises ValueError for another one."""
+    if kind in (".jsonl", ".ndjson"):
         yield from pd.read_json(name, lines=True, chunksize=CHUNK_ROWS)
     elif kind == ".json":
         yield pd.read_json(name)
@@ -248,18 +258,24 @@ def tables_of(name: str) -> dict[str, Any]:
     return frames
 
 
-def members_of(name: str) -> dict[str, Any]:
-    """Return the text tables of a zip, each with at most `CHUNK_ROWS` rows. Raises ValueError if there are none."""
-    frames = {}
+def survey_zip(name: str) -> dict[str, Any]:
+    """Return the survey of the first text table of a zip that can be read, and what the others are. Raises ValueError
+    if there are none.
+    """
+    found: dict[str, dict[str, Any]] = {}
     with zipfile.ZipFile(name) as archive:
-        for member in [one for one in archive.namelist() if kind_of(one) in TEXTS][:20]:
-            with archive.open(member) as file:
-                options, _ = options_of(file.read(SAMPLE))
-            with archive.open(member) as file:
-                frames[f"file {member!r}"] = pd.read_csv(file, nrows=CHUNK_ROWS, low_memory=False, **options)
-    if not frames:
+        texts = [member for member in archive.namelist() if member.lower().endswith(TEXTS)]
+        files = [member for member in texts if not member.rpartition("/")[2].startswith("._")]  # what macOS puts there
+        for member in sorted(files, key=lambda member: member.lower().endswith(".txt"))[:20]:  # of them one may tell of
+            with suppress(ValueError):  # the others: then it is no table; nor is what is empty
+                found[member] = survey_text(partial(archive.open, member), CHUNK_ROWS if found else MAX_ROWS)
+    if not found:
         raise ValueError("the archive has no file that is a table: .csv, .tsv, .txt")
-    return frames
+    said: list[str] = []
+    for member, one in found.items():
+        names = [facts["name"] for facts in one["columns"]]
+        said.append(part_of(f"file {member!r}", one["rows"], names, complete=one["complete"], described=not said))
+    return next(iter(found.values())) | {"parts": said}
 
 
 def survey_parts(parts: dict[str, Any]) -> dict[str, Any]:
@@ -268,15 +284,23 @@ def survey_parts(parts: dict[str, Any]) -> dict[str, Any]:
     found = survey([parts[first]], {}, oddities_of(parts[first]))
     if rest or not first.startswith("sheet"):
         for label, frame in parts.items():
-            shown = " (described here)" if label == first else ""
-            count = f"{len(frame)} rows" if len(frame) < CHUNK_ROWS else f"at least {len(frame)} rows"
-            said = f"{label}{shown}: {count}: " + ", ".join(map(str, list(frame.columns)[:30]))
-            found["parts"].append(said[:MAX_TEXT])
+            rows = len(frame)
+            said = part_of(label, rows, list(frame.columns), complete=rows < CHUNK_ROWS, described=label == first)
+            found["parts"].append(said)
     return found | {"parts": found["parts"][:20]}
 
 
-def survey(chunks: Iterable[Any], options: dict[str, Any], notes: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the survey of one table, of which `chunks` are the frames."""
+def part_of(label: str, rows: int, columns: list[Any], *, complete: bool, described: bool) -> str:
+    """Say what one of several tables is."""
+    shown = " (described here)" if described else ""
+    count = f"{rows} rows" if complete else f"at least {rows} rows"
+    return f"{label}{shown}: {count}: {', '.join(map(str, columns[:30]))}"[:MAX_TEXT]
+
+
+def survey(
+    chunks: Iterable[Any], options: dict[str, Any], notes: Iterable[str] = (), most: int = MAX_ROWS
+) -> dict[str, Any]:
+    """Return the survey of one table, of which `chunks` are the frames, up to `most` rows and those of a chunk."""
     rows, width = 0, 0
     head: list[list[str]] = []
     columns: dict[Any, dict[str, Any]] = {}
@@ -290,11 +314,11 @@ def survey(chunks: Iterable[Any], options: dict[str, Any], notes: Iterable[str] 
                 columns[label] = {"missing": rows, "types": set(), "bounds": [], "distinct": set(), "dates": True}
             note_column(columns[label], chunk[label])
         rows += len(chunk)
-        if rows >= MAX_ROWS:
+        if rows >= most:
             break
     return {
         "rows": int(rows),
-        "complete": rows < MAX_ROWS,
+        "complete": rows < most,
         "columns": [facts_of(label, seen) for label, seen in columns.items()],
         "width": width,
         "head": head,

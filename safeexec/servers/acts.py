@@ -86,7 +86,7 @@ async def _act(service: Service, method: Method, target: AsyncSandbox | Target, 
     fields = method.answer.__struct_fields__
     if act is not None or not fields:
         return returned or {}
-    return {fields[0]: plain(returned)}
+    return {fields[0]: await apart(weight(returned), plain, returned)}
 
 
 # Of sandboxes

@@ -212,9 +212,10 @@ def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, 
             parts = found.path.removesuffix(".py").split("/")
             module = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
             modules[module], paths[module] = text, os.path.abspath(path / found.path)
-    if written is None:
-        return Manifest(name=name), modules, paths
-    return read_manifest(*written, name, modules, find_policy), modules, paths
+    manifest = Manifest(name=name) if written is None else read_manifest(*written, name, modules, find_policy)
+    if manifest.main != "__main__" and len(modules) > 1:
+        modules.pop("__main__", None)  # for a run by hand, as what stands below `if __name__ == "__main__"`
+    return manifest, modules, paths
 
 
 def read_manifest(

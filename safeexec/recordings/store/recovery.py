@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
@@ -94,6 +96,22 @@ def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
         raise StoreError(f"the saved state of the session {claim.label!r} is damaged: {error}") from None
 
 
+class Untold(Struct):
+    """What a session lost when earlier owners came, and no result has told of yet: an owner may end before its first
+    one.
+    """
+
+    steps: list[int] = []
+    unended: list[int] = []
+    """The steps that had not ended."""
+    undone: list[Undone] = []
+    """The steps whose calls are to be told."""
+    unset: dict[str, None] = {}
+    """The variables and files that the host changed."""
+    named: dict[str, None] = {}
+    """The checkpoints."""
+
+
 class Left:
     """A session as it was left at the end of a segment, whose lines it takes in turn. Raises `RecordingError`."""
 
@@ -137,10 +155,7 @@ class Left:
         self._part: dict[str, Exchange] = {}
         """By key, the calls of the steps that are part of the newest state, and of those after it, in their order."""
         self._named: dict[str, None] = {}
-        self._untold: list[int] = []
-        """Steps that were lost, and no result has told of it yet."""
-        self._unended = 0
-        """The step that had not ended, which was lost, too."""
+        self._untold = Untold()
         for record in recording:
             if not isinstance(record, form.OfSession) or record.session == 1:
                 self._take(record)
@@ -149,7 +164,9 @@ class Left:
     def _conclude(self) -> None:
         """Work out, when all lines have been taken, what became of each step and call."""
         lost = {step: self._kept[step] for step in self._after if step in self._kept}
-        self.lost, self.unset, self.dropped = sorted([*self._untold, *lost]), [*self._unset], [*self._named]
+        untold = self._untold
+        self.lost = sorted([*untold.steps, *lost])
+        self.unset, self.dropped = [*(untold.unset | self._unset)], [*(untold.named | self._named)]
         """The steps that had ended, and are no part of that state; the variables and files that the host changed after
         it; the checkpoints that had a name.
         """
@@ -160,14 +177,17 @@ class Left:
             number, doing = self._since[number]
             self.doings.append(doing)
         self.doings.reverse()
-        self.begun = self._unended if self._begun is None else self._begun.run.step
-        """The step that had not ended; 0: there is none."""
+        self.unended = [*untold.unended, *([] if self._begun is None else [self._begun.run.step])]
+        """The steps that had not ended, the last one of each owner."""
         self.again = [*self._earlier.undone]
-        unfinished = self.unfinished(fell=bool(lost or self.unset))
+        unfinished = self.unfinished(fell=bool(lost or self._unset))
         self.undone = [*filter(None, lost.values()), *unfinished, *self.again]
         """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
         that nobody has run again (`again`).
         """
+        known = {id(one) for one in self.undone}
+        self.forgotten = [one for one in untold.undone if id(one) not in known]
+        """Earlier ones, which another step replaced as it began: that did not end, and told nobody of their calls."""
         self._drop_calls()
         calls = self._part.values()
         self.waiting = [one.call for one in calls if one.call.effect == "deferred" and one.effect is None]
@@ -210,6 +230,7 @@ class Left:
         elif record.undone:
             self._caller = Undone(record)
             self._earlier.undone.append(self._caller)
+            self._untold.undone.append(self._caller)
         else:
             self._begun = self._caller = self._earlier.begin(record.source) or Undone(record)
             self._begun.run = record
@@ -235,6 +256,8 @@ class Left:
 
     def _operate(self, record: form.Operation) -> None:
         done: form.Run | form.Set | form.Deleted | None = None
+        if isinstance(record, form.Set | form.Deleted | form.Written):
+            self._untold.unset.pop(record.name, None)
         if isinstance(record, form.Ended):
             done = self._end(record)
         elif isinstance(record, form.Set | form.Deleted):
@@ -250,8 +273,11 @@ class Left:
             fell = bool(self._unset) or any(step > record.now for step in self._kept)
             lost = self._lost_after(record.now)
             if self._begun is not None:
-                self._unended = self._begun.run.step
+                self._untold.unended.append(self._begun.run.step)
             lost += self.unfinished(fell=fell)
+            self._untold.undone += lost
+            self._untold.unset |= self._unset
+            self._untold.named |= self._named
             self._earlier, self._begun = EarlierSteps([*lost, *self._earlier.undone]), None
             self._kept.clear()
             self._named.clear()
@@ -279,7 +305,7 @@ class Left:
         # Nobody has had the result of one with a problem: perhaps the session ended with it.
         self._begun = done if record.problem and (part or not repeats) else None
         if not record.problem:
-            self._untold, self._unended, self.given_up = [], 0, 0
+            self._untold, self.given_up = Untold(), 0
         if part and not record.problem:
             self._kept[record.step] = done
         elif not part:
@@ -287,12 +313,13 @@ class Left:
             lost = self._lost_after(max(record.now, self.now))
             if lost and self.waits is not None:
                 lost += self.unfinished(fell=True)
+            self._untold.undone += lost
             self._earlier = EarlierSteps([*lost, *self._earlier.undone])
         return None if done is None else done.run
 
     def _lost_after(self, now: int) -> list[Undone]:
         """Return the steps after `now`, which are lost: the next result is to tell of them."""
-        self._untold += [step for step in self._kept if step > now]
+        self._untold.steps += [step for step in self._kept if step > now]
         return self._no_part_after(now)
 
     def _no_part_after(self, now: int) -> list[Undone]:
@@ -320,9 +347,10 @@ def told(left: Left) -> list[str]:
         notes.append(f"what the host last gave {named} is lost: no state was saved after it")
     if left.given_up:
         notes.append(f"step {left.given_up} waits no more: the state before it is lost")
-    if left.begun and left.begun not in left.lost:
-        notes.append(f"step {left.begun} had not ended, and is undone")
-    made = sorted((call for one in left.undone for call in one.made), key=lambda call: not call.unknown)
+    unended = [step for step in left.unended[-NAMED:] if step not in left.lost]
+    notes += [f"step {step} had not ended, and is undone" for step in unended]
+    undone = *left.forgotten, *left.undone
+    made = sorted((call for one in undone for call in one.made), key=lambda call: not call.unknown)
     for call in made[:NAMED]:
         became = "" if call.effect is None else call.effect.became
         if call.call.effect == "at-once" and call.answer is not None:

@@ -8,24 +8,30 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:[\w+.-]{1,20}[ \t]*)?(?:\r?\n|\Z)")
-_AFTER = re.compile(r"\s*(?:<end_code>|</?code>)?\s*\Z")
+_AFTER = re.compile(r"\s*+(?:<end_code>|</?code>)?\s*\Z")
 _MAGIC = re.compile(
     r"[ \t]*%(?:matplotlib|config|load_ext|reload_ext|autoreload)\b[^\n]*\Z|%%(?:time|capture)\b[^\n]*\Z"
 )
 
 
 def without_fence(source: str) -> str:
-    """Return the program in the only fence of a text that begins with one; any other text as it is."""
+    """Return the program in the only fence of a text that begins with one, without the indent of that fence; any other
+    text as it is.
+    """
     opened = _FENCE.match(source)
     if opened is None:
         return source
     before = source[: opened.end()].count("\n")
     body = source[opened.end() :]
-    closed = re.search(rf"^[ \t]*{re.escape(opened['mark'])}", body, re.MULTILINE)
-    if closed is not None:
-        if not _AFTER.match(body, closed.end()):
+    ends = [*re.finditer(rf"^[ \t]*{re.escape(opened['mark'])}", body, re.MULTILINE)]
+    if ends:
+        last = next((end for end in ends if _AFTER.match(body, end.end())), None)  # a text in it may hold others
+        if last is None:
             return source  # there is more: whoever sent it is told
-        body = body[: closed.start()]
+        body = body[: last.start()]
+    at = opened.start("mark")
+    if indent := at - source.rfind("\n", 0, at) - 1:
+        body = re.sub(rf"^[ \t]{{1,{indent}}}", "", body, flags=re.MULTILINE)
     return "\n" * before + body
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from safeexec import Sandbox
+from safeexec.engine.child.step.fences import without_fence
 from tests.conftest import Run
+from tests.untrusted.doubling import SLACK, growth
 
 
 @pytest.mark.parametrize(
@@ -18,11 +20,19 @@ from tests.conftest import Run
         "%matplotlib inline\nx = 6\nx * 7",
         "```python\n%matplotlib inline\nx = 6\nx * 7\n```",
         "%%time\nx = 6\nx * 7",
+        "   ```python\n   x = 6\n   if x:\n       y = x * 7\n   y\n   ```",
+        '```python\ntext = """\n```\ncode\n```\n"""\nx = 6\nx * 7\n```',
     ],
 )
 @pytest.mark.parametrize("profile", ["standard", "confined-python"])
 def test_what_is_around_a_program_is_no_part_of_it(run: Run, source: str) -> None:
     assert run(source).check().value == 42
+
+
+@pytest.mark.parametrize("text", ["```\n1\n```{}x", "```\n{}", "   ```\n{}   ```", "```\n```\n{}```\nx"])
+@pytest.mark.parametrize("part", [" ", "\n", "```\n", "   1\n"])
+def test_the_time_to_look_for_a_fence_grows_with_the_text(text: str, part: str) -> None:
+    assert growth(without_fence, lambda size: text.format(part * (size // len(part))), 1 << 11, 1 << 15) < SLACK
 
 
 def test_lines_keep_their_numbers(run: Run) -> None:
