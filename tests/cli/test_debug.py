@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.alone import alone
 from tests.conftest import Called
 
 ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
@@ -47,52 +46,13 @@ def test_a_command_that_is_none_is_an_error(command: list[str], told: str, calle
     assert answer.status == 2 and told in answer.err
 
 
-def test_commands_are_read_and_a_mistake_ends_nothing(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_are_read_a_mistake_ends_nothing_and_the_repl_shows_its_past(
+    called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("at 99\n\nat x\nwhen rate\nquit\nhistory\n"))
     status, out, err = called("debug", ERRAND)
     assert status == 0 and "the host set rate" in out and "while True" not in out
     assert "no step 99" in err and "'x' is no step" in err
-
-
-KILLED = """
-import os, sys
-from safeexec import Sandbox, tool
-
-@tool(effect="deferred", idempotent=True)
-def pay(amount: int, *, effect_key: str) -> None:
-    if amount == 3:
-        os.kill(os.getpid(), 9)
-
-@tool(undo=lambda seat, row: os.kill(os.getpid(), 9))
-def book(row: int) -> int:
-    return row if row else os.kill(os.getpid(), 9)
-
-def ask(text: str) -> str:
-    return text
-
-with Sandbox("standard", tools=[pay, book, ask], spare=0) as sandbox:
-    session = sandbox.session(record=sys.argv[1])
-    session.run("ask('x'); pay(1); book(1)").check()
-    session.rollback() if sys.argv[2] == "rollback" else session.run(sys.argv[2])
-"""
-
-
-@pytest.mark.parametrize(
-    ("last", "told"),
-    [
-        ("pay(2); pay(3)", "     2  pay(3), key "),
-        pytest.param("book(0)", "     2  book(0), key ", marks=pytest.mark.slow),
-        pytest.param("rollback", "     1  undo of book(1), key ", marks=pytest.mark.slow),
-    ],
-)
-def test_effects_that_a_killed_host_began_are_listed(last: str, told: str, tmp_path: Path, called: Called) -> None:
-    path = str(tmp_path / "r.jsonl")
-    assert alone(KILLED, path, last).returncode == -9
-    status, out, _ = called("debug", path, "effects")
-    assert status == 0 and out.startswith(told) and out.count("\n") == 1, "every other one has its end"
-
-
-def test_the_repl_shows_its_past(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "x = 2\ny = x * 3\n:history\n:at 2\n:when y\n:at z\n:quit\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     status, out, err = called("repl", "-p", "calculator")

@@ -81,15 +81,12 @@ def test_the_first_difference_of_two_results_is_told(changes: dict[str, Any], to
     assert found is not None and all(part in (None, shown) for part, shown in zip(told, found, strict=True)), found
 
 
-def test_times_notes_addresses_and_the_order_of_sets_are_no_difference() -> None:
+def test_what_is_no_difference_and_the_session_of_one() -> None:
     recorded = replace(step(2), stderr="<object at 0x7f0000001230>", value=packed(encoded({1, 8})))
     again = replace(recorded, stderr="<object at 0x7f0000009990>", value=packed(encoded({8, 1})), at=9.0, notes=["new"])
     assert differing(recorded, again) is None
     unreadable = replace(recorded, value=Value("//8=", text="{1, 8}"))
     assert (differing(recorded, unreadable) or [""])[0] == "value"
-
-
-def test_a_deviation_names_its_session_where_there_are_several() -> None:
     one = Deviation(session=1, step=3, what="stdout", recorded="'a'", now="'b'")
     assert str(one) == "step 3: stdout was 'a', and is 'b'"
     assert (

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import errno
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -14,16 +15,15 @@ import signal
 import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Coroutine
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
 import safeexec
-from safeexec import AsyncSandbox, Later, Sandbox, tool
+from safeexec import Allow, AsyncSandbox, Later, Sandbox, Session, StepWaiting, tool
 from safeexec.api.loops import Driver
 from safeexec.engine.host.session import session as session_module
 from safeexec.errors import (
@@ -38,30 +38,28 @@ from safeexec.errors import (
 from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
+from tests.conftest import OpenSandbox
+from tests.engine.linux.forked import exit_status
 from tests.footprint import until
 from tests.recordings.store.kills import below
 
 
-async def cancelled(work: Coroutine[Any, Any, Any], seconds: float) -> bool:
-    """Whether it was, after so long."""
-    task = asyncio.ensure_future(work)
-    await asyncio.wait({task}, timeout=seconds)
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    return task.cancelled()
-
-
 async def test_a_session_whose_opening_was_cancelled_begins_as_any_other(tmp_path: Path) -> None:
-    async with AsyncSandbox("standard", store=tmp_path) as sandbox:
-        for turn in range(25):
-            await cancelled(sandbox.session_for(str(turn), namespace={"x": 0}), turn * 0.003)
-            async with sandbox.session_for(str(turn), namespace={"x": 0}) as session:
+    """At whichever of its waits."""
+    async with AsyncSandbox("calculator", store=tmp_path) as sandbox:
+        for waits in itertools.count(1):
+            label, given = str(waits), {"namespace": {"x": 0}}
+            opening = Driver(sandbox._core.session_for(label, None, given))
+            if not all([await opening.go_on() for _ in range(waits)]):
+                break
+            await opening.interrupt(asyncio.CancelledError())
+            async with sandbox.session_for(label, namespace={"x": 0}) as session:
                 assert await session.get("x") == 0
+        assert waits > 3
 
 
 def test_a_session_that_could_not_be_opened_is_not_in_the_store(tmp_path: Path) -> None:
-    with Sandbox("standard", store=tmp_path, max_sessions=1) as sandbox:
+    with Sandbox("calculator", store=tmp_path, max_sessions=1) as sandbox:
         with sandbox.session_for("ada"):
             with pytest.raises(SandboxBusy):
                 sandbox.session_for("bob", queue_seconds=0.0)
@@ -85,7 +83,7 @@ def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(t
         with suppress(SessionClosed):
             session.run("wait()")
 
-    with Sandbox("standard", store=tmp_path, tools=[wait]) as sandbox:
+    with Sandbox("calculator", store=tmp_path, tools=[wait]) as sandbox:
         session = sandbox.session_for("ada", namespace={"x": 7})
         acts = (use, session.close, lambda: found.append(sandbox.session_for("ada")))
         threads = [threading.Thread(target=act) for act in acts]
@@ -111,7 +109,7 @@ def test_who_uses_a_session_as_it_is_closed_here_is_told_that_whoever_has_it_the
         told.append(True)
 
     options: dict[str, Any] = {"store": tmp_path, "idle_seconds": 0.05, "max_sessions": 1, "queue_seconds": 60.0}
-    with Sandbox("standard", tools={"wait": end.wait}, **options) as sandbox:
+    with Sandbox("calculator", tools={"wait": end.wait}, **options) as sandbox:
         session = sandbox.session_for("ada")
         until(lambda: not sandbox.stats().open)
         first = sandbox.session()
@@ -122,7 +120,7 @@ def test_who_uses_a_session_as_it_is_closed_here_is_told_that_whoever_has_it_the
         until(lambda: sandbox.stats().queued == 1)
         threads[2].start()
         until(lambda: session._core.closed)
-        with Sandbox("standard", store=tmp_path) as other, other.session_for("ada") as taken:
+        with Sandbox("calculator", store=tmp_path) as other, other.session_for("ada") as taken:
             end.set()
             for thread in threads:
                 thread.join()
@@ -130,7 +128,7 @@ def test_who_uses_a_session_as_it_is_closed_here_is_told_that_whoever_has_it_the
 
 
 async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tmp_path: Path) -> None:
-    async with AsyncSandbox("standard", store=tmp_path) as sandbox:
+    async with AsyncSandbox("calculator", store=tmp_path) as sandbox:
         opening = Driver(sandbox._core.session_for("ada", None, {}))
         for _ in range(3):
             assert await opening.go_on()
@@ -146,7 +144,7 @@ async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tm
 async def test_steps_that_are_cancelled_when_they_have_ended_are_told_by_the_next(tmp_path: Path) -> None:
     """Whatever they waited for then: two in a row, so that the second one takes what is told of the first."""
     async with (
-        AsyncSandbox("standard", store=tmp_path, durable="step") as sandbox,
+        AsyncSandbox("calculator", store=tmp_path, durable="step") as sandbox,
         sandbox.session_for("ada", namespace={"x": 0}) as session,
     ):
         x, waits, ended, ever = 0, 0, False, 0
@@ -166,97 +164,89 @@ async def test_steps_that_are_cancelled_when_they_have_ended_are_told_by_the_nex
         assert ever == 2
 
 
-PRELUDE = """
-import os, signal, sys
-from safeexec import Allow, Later, Sandbox, StepWaiting, tool
-store, made = sys.argv[1], sys.argv[2]
-
-def pay(amount: int) -> int:
-    if amount == 7 and not os.environ.get("DIES"):
-        return Later("whoever pays")
-    with open(made, "a") as file:
-        print("pay", amount, file=file)
-    if amount > 100 or amount == 7:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return amount * 2
-
-@tool(idempotent=True)
-def book(seat: str, effect_key: str) -> str:
-    with open(made, "a") as file:
-        print("book", seat, effect_key, file=file)
-    if seat == "last" and os.environ.get("DIES"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return seat.upper()
-
-@tool(effect="deferred")
-def send(to: str | int) -> None:
-    with open(made, "a") as file:
-        print("send", to, file=file)
-    if to == "last" and os.environ.get("DIES"):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-@tool(undo=lambda value: die())
-def rent() -> None: ...
-
-durable = os.environ.get("DURABLE", "step")
-sandbox = Sandbox("standard", tools=[pay, book, send, rent], store=store, durable=durable).open()
-session = sandbox.session_for("ada")
-def show(result):
-    print(result.step, result.outcome, repr(result.value), *result.notes, sep="|", flush=True)
-    if result.error: print("error", result.error.message, sep="|", flush=True)
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-class Hosts:
-    """Processes that use one store, one after the other: forks of this one, which has imported what they need."""
-
-    def __init__(self, folder: Path) -> None:
-        self.store, self.made = folder / "store", folder / "made"
-
-    def start(self, program: str, **environment: str) -> tuple[int, IO[str]]:
-        """Return its pid, and what it prints."""
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if not pid:
-            try:
-                os.environ.update(environment)
-                sys.argv[1:] = [str(self.store), str(self.made)]
-                space: dict[str, Any] = {"__name__": "__main__"}
-                with open(writing, "w") as printed, redirect_stdout(printed):
-                    exec(PRELUDE + program, space)
-                    space["sandbox"].close()
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        os.close(writing)
-        return pid, open(reading)
-
-    def run(self, program: str, **environment: str) -> list[str]:
-        """What it printed, however it ended."""
-        pid, printed = self.start(program, **environment)
-        with printed:
-            said = printed.read().splitlines()
-        os.waitpid(pid, 0)
-        return said
-
-    def calls(self) -> list[str]:
-        return self.made.read_text().splitlines() if self.made.exists() else []
-
-
-@pytest.fixture
-def hosts(tmp_path: Path) -> Hosts:
-    return Hosts(tmp_path)
-
-
 def stored(folder: Path, **options: Any) -> Sandbox:
-    return Sandbox("standard", store=folder / "store", **options)
+    return Sandbox("calculator", store=folder / "store", **options)
+
+
+class Tools:
+    """Tools that note their calls. Some end the host that they are in, or put themselves off."""
+
+    def __init__(self, note: Callable[[str], object], end_host: Callable[[], object] = bool) -> None:
+        put_off: set[int] = set()
+
+        def pay(amount: int) -> Any:
+            if amount in range(7, 11) and amount not in put_off:
+                put_off.add(amount)
+                return Later("whoever pays")
+            note(f"pay {amount}")
+            if amount == 8 or amount > 100:
+                end_host()
+            return amount * 2
+
+        @tool(idempotent=True)
+        def book(seat: str, effect_key: str) -> str:
+            note(f"book {seat} {effect_key}")
+            end_host()
+            return seat.upper()
+
+        @tool(effect="deferred")
+        def send(to: str | int) -> None:
+            note(f"send {to}")
+            if to == "last":
+                end_host()
+
+        @tool(undo=lambda value: end_host())
+        def rent() -> None: ...
+
+        self.all = [pay, book, send, rent]
+
+
+def killed_host(folder: Path, acts: dict[str, Sequence[str | Callable[[Session], object]]], durable: Any) -> None:
+    """Have a host do this with a session of each label, steps and other acts, and kill it when all have come to their
+    end, or to a call that ends it. The calls are noted in a file of the label's name.
+    """
+
+    def host() -> None:
+        ended = threading.Semaphore(0)
+
+        def end_host() -> None:
+            ended.release()
+            threading.Event().wait()
+
+        def note(call: str) -> None:
+            with open(folder / threading.current_thread().name, "a") as file:
+                print(call, file=file)
+
+        def use(label: str) -> None:
+            with suppress(Exception):
+                session = sandbox.session_for(label)
+                for act in acts[label]:
+                    session.run(act) if isinstance(act, str) else act(session)
+            ended.release()
+
+        with stored(folder, durable=durable, tools=Tools(note, end_host).all) as sandbox:
+            for label in acts:
+                threading.Thread(target=use, args=(label,), name=label, daemon=True).start()
+            for _ in acts:
+                ended.acquire()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert exit_status(host) == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def kept(_own_temporary_directory: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Sandbox, Path]]:
+    """A sandbox with a store, and the folder of the sessions there: each test has one of its own label."""
+    folder = tmp_path_factory.mktemp("kept")
+    with stored(folder) as sandbox:
+        yield sandbox, folder / "store" / "default"
 
 
 def test_a_session_goes_on_where_it_was_closed(tmp_path: Path) -> None:
     with stored(tmp_path) as sandbox:
+        sandbox.template("t", prepare="base = 40")
+        with sandbox.session_for("bea", template="t") as session:
+            session.run("x = base + 2").check()
         with sandbox.session_for("ada") as session:
             session.run("x = [1]\ndef f(n): return n + x[0]")
             session.set("rate", 0.5)
@@ -266,17 +256,10 @@ def test_a_session_goes_on_where_it_was_closed(tmp_path: Path) -> None:
         assert (result.value, result.notes, result.step) == ((2, [1, 2], 0.5, {"a": 1}), (), 3)
     with stored(tmp_path) as sandbox:
         session = sandbox.session_for("ada")
+        assert sandbox.session_for("bea").run("x, base").value == (42, 40), "a template is saved with the first state"
         assert session.run("f(1), y is x, rate").value == (2, True, 0.5)
         session.rollback(steps=2)
         assert session.run("y").value == [1]  # to undo a step of the process before
-
-
-def test_random_numbers_go_on(hosts: Hosts) -> None:
-    hosts.run("show(session.run('import random\\nrandom.seed(4)\\na = random.random()'))\ndie()")
-    hosts.run("show(session.run('b = random.random()'))\ndie()")
-    shown = hosts.run("show(session.run('a, b, random.random()'))")
-    same = random.Random(4)
-    assert shown[0].split("|")[2] == repr(tuple(same.random() for _ in range(3)))
 
 
 def test_files_are_part_of_the_state(tmp_path: Path) -> None:
@@ -289,20 +272,18 @@ def test_files_are_part_of_the_state(tmp_path: Path) -> None:
             "x = int(open('in.txt').read())\nimport os\nos.remove('given.txt')\nopen('out.txt', 'w').write('8')"
         )
     with opened() as sandbox:
-        session = sandbox.session_for("ada")
-        assert session.list_files() == ["in.txt", "out.txt"]
-        session.write_file("later.txt", b"9")
-        assert session.run("x").value == 7
-    with opened() as sandbox:
+        with sandbox.session_for("ada") as session:
+            assert session.list_files() == ["in.txt", "out.txt"]
+            session.write_file("later.txt", b"9")
+            assert session.run("x").value == 7
         assert sandbox.session_for("ada").list_files() == ["in.txt", "later.txt", "out.txt"]
 
 
-def test_what_cannot_be_kept_is_told_before_it_is_missed(tmp_path: Path) -> None:
-    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+def test_what_cannot_be_kept_is_told_before_it_is_missed(kept: tuple[Sandbox, Path]) -> None:
+    with kept[0].session_for("unkept") as session:
         session.run("import time\nt = time.time()\ng = (n for n in range(3))\nnext(g)\nz = 3")
         session.checkpoint("clean")
-    with stored(tmp_path) as sandbox:
-        session = sandbox.session_for("ada")
+    with kept[0].session_for("unkept") as session:
         result = session.run("z")
         assert result.value == 3
         assert any("'g' could not be kept: " in note for note in result.notes), result.notes
@@ -310,105 +291,145 @@ def test_what_cannot_be_kept_is_told_before_it_is_missed(tmp_path: Path) -> None
         assert session.run("z").notes == ()
 
 
-TWICE = "show(session.run('a = pay(1)\\nb = pay(200)\\na'))"
-NEXT_HOST = {
-    "a step that had not ended is undone": (
-        "session.run('x = 1')\nsession.run('x = 2\\npay(200)')",
-        "show(session.run('x'))",
+LOST = "import time\nt = time.time()\nx = pay(1)"
+TWICE = "a = pay(1)\nb = pay(200)\na"
+ACTS: dict[str, Sequence[str | Callable[[Session], object]]] = {
+    "not ended": ["x = 1", "x = 2\npay(200)"],
+    "run again": [TWICE],
+    "another program": ["pay(1)\npay(200)"],
+    "repeated": ["a = pay(1)\nb = book('last')\na, b"],
+    "deferred": ["send('last')\nsend('ben')"],
+    "rolled back": ["x = 1", "x = 2", Session.rollback],
+    "amid a rollback": ["x = 1", "send(5)\nrent()\n1 / 0", Session.rollback, "1"],
+    "led to by nothing": ["x = 1", LOST, Session.rollback, lambda session: session.set("y", 2)],
+    "random": ["import random\nrandom.seed(4)\na = random.random()"],
+    "waits": ["import random\ntotal = random.choice([1, 2, 3])", "total += 1\nreceipt = pay(7)\nreceipt"],
+    "waits and sends": ["send(1)\npay(9)\nsend(2)"],
+    "waits and is given up": ["send(1)\npay(10)\nsend(2)"],
+    "carried out": ["x = pay(8)", lambda session: session.answer(Allow())],
+}
+"""What the host does with a session of each label before it is killed."""
+
+FOUND: dict[str, tuple[str, object, list[str], list[str]]] = {
+    "not ended": (
+        *("x", 1),
         [
-            "ok|1|",
             "step 2 had not ended, and is undone",
             "pay(200) of step 2 was begun: nobody knows what became of it",
         ],
         ["pay 200"],
     ),
-    "a call is made once when its step is run again": (
-        *(TWICE, TWICE),
+    "run again": (
+        *(TWICE, None),
         ["pay(1) of step 1 was made, with the outcome ok", "nobody knows what became of it: not called again"],
         ["pay 1", "pay 200"],
     ),
-    "another program makes its own calls": (
-        *("session.run('pay(1)\\npay(200)')", "show(session.run('pay(1)'))", ["ok|2|"], ["pay 1", "pay 200", "pay 1"]),
-    ),
-    "a deferred call that was not begun is carried out": (
-        'session.run(\'send("last")\\nsend("ben")\')',
-        "show(session.run('1'))",
+    "another program": ("pay(1)", 2, [], ["pay 1", "pay 200", "pay 1"]),
+    "deferred": (
+        *("1", 1),
         ["send('last') of step 1, a call with an effect: nobody knows what became of it"],
         ["send last", "send ben"],
     ),
-    "a rollback is kept": (
-        "session.run('x = 1')\nsession.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))\ndie()",
-        *("show(session.run('x, y'))", ["ok|(1, 1)\n"], []),
-    ),
-    "what is rolled back is not carried out, though its host dies meanwhile": (
-        "session.run('x = 1')\nsession.run('send(5)\\nrent()\\n1 / 0')\nsession.rollback()\nsession.run('1')",
-        *("show(session.run('x'))", ["ok|1\n"], []),
-    ),
-    "a rollback to what nothing in the store leads to, and what is set then": (
-        "session.run('x = 1')\nsession.run('import time\\nx = time.time()')\nsession.rollback()\n"
-        "session.set('y', 2)\ndie()",
-        *("show(session.run('x, y'))", ["ok|(1, 2)\n"], []),
-    ),
+    "rolled back": ("y = x\nx, y", (1, 1), [], []),
+    "amid a rollback": ("x", 1, [], []),
+    "led to by nothing": ("x, y", (1, 2), [], ["pay 1"]),
+    "carried out": ("1", 1, ["pay(8) of step", "nobody knows what became of it"], ["pay 8"]),
 }
+"""A step that the next host runs there, its value, what is told in its notes or error, and all calls of the label."""
 
 
-@pytest.mark.parametrize(("first", "then", "shown", "calls"), NEXT_HOST.values(), ids=NEXT_HOST)
-def test_what_the_next_host_finds(hosts: Hosts, first: str, then: str, shown: list[str], calls: list[str]) -> None:
-    hosts.run(first, DIES="1")
-    found = "\n".join([*hosts.run(then), ""])
-    assert [part for part in shown if part not in found] == [], found
-    assert hosts.calls() == calls
+class NextHost:
+    """This process, after a host that was killed in the midst of `ACTS`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made: list[str] = []
+        killed_host(folder, ACTS, "step")
+        self.sandbox = stored(folder, durable="step", tools=Tools(self.made.append).all)
+
+    def calls(self, label: str) -> list[str]:
+        """The calls of both hosts."""
+        before = self.folder / label
+        return [*(before.read_text().splitlines() if before.exists() else ()), *self.made]
 
 
-def test_an_idempotent_call_is_repeated_with_the_same_key(hosts: Hosts) -> None:
-    program = "show(session.run('a = pay(1)\\nb = book(\"last\")\\na, b'))"
-    hosts.run(program, DIES="1")
-    shown = hosts.run(program)
-    calls = hosts.calls()
-    assert shown[0].split("|")[2] == "(2, 'LAST')"
-    assert (calls[0], len(calls)) == ("pay 1", 3)
-    assert calls[1] == calls[2]
+@pytest.fixture(scope="module")
+def next_host(_own_temporary_directory: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NextHost]:
+    opened = NextHost(tmp_path_factory.mktemp("killed"))
+    with opened.sandbox:
+        yield opened
 
 
-@pytest.mark.parametrize(("answer", "calls"), [("answer(14)", ["send 1", "send 2"]), ("cancel_waiting()", [])])
-def test_what_a_step_that_waits_has_deferred_is_its_own(hosts: Hosts, answer: str, calls: list[str]) -> None:
-    hosts.run("session.run('send(1)\\npay(7)\\nsend(2)')\ndie()")
-    shown = hosts.run(f"print(session.pending(), session.{answer})\nshow(session.run('1'))")
-    assert hosts.calls() == calls
-    assert shown[0].startswith("[] Result(outcome='ok'" if calls else "[] []")
+@pytest.fixture
+def left(next_host: NextHost) -> NextHost:
+    next_host.made.clear()
+    return next_host
 
 
-def test_a_step_waits_in_a_store_through_the_death_of_its_host(hosts: Hosts) -> None:
-    draw = "session.run('import random\\ntotal = random.choice([1, 2, 3])')\n"
-    shown = hosts.run(f"{draw}show(session.run('total += 1\\nreceipt = pay(7)\\nreceipt'))\ndie()")
-    assert shown[0].split("|")[1] == "waiting"
-    asked = hosts.run(
-        "call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())"
-    )
-    assert asked == ["pay {'amount': 7} whoever pays True"]
-    assert hosts.run("try: session.run('1')\nexcept StepWaiting: print('refused')") == ["refused"]
-    assert hosts.run("show(session.answer(14))")[0].split("|")[1:3] == ["ok", "14"]
-    assert hosts.run("print(session.waiting_for, session.run('receipt').ok)") == ["None True"]
+@pytest.mark.parametrize("label", FOUND)
+def test_what_the_next_host_finds(left: NextHost, label: str) -> None:
+    source, value, told, calls = FOUND[label]
+    with left.sandbox.session_for(label) as session:
+        result = session.run(source)
+        said = "\n".join([*result.notes, str(result.error)])
+        assert result.value == value and [part for part in told if part not in said] == [], said
+        assert session.waiting_for is None
+    assert left.calls(label) == calls
 
 
-def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(hosts: Hosts) -> None:
-    hosts.run("session.run('x = pay(7)')\ndie()")
-    hosts.run("session.answer(Allow())", DIES="1")
-    (told,) = hosts.run("print(session.waiting_for, *session.run('1').notes, sep='|')")
-    assert told.startswith("None|") and "pay(7) of step" in told and "nobody knows what became of it" in told
-    assert hosts.calls() == ["pay 7"]
+def test_random_numbers_go_on_and_an_idempotent_call_is_repeated_with_the_same_key(left: NextHost) -> None:
+    same = random.Random(4)
+    with left.sandbox.session_for("random") as session:
+        session.run("b = random.random()").check()
+        assert session.run("a, b, random.random()").value == tuple(same.random() for _ in range(3))
+    with left.sandbox.session_for("repeated") as session:
+        assert session.run(ACTS["repeated"][0]).value == (2, "LAST")
+    paid, first, again = left.calls("repeated")
+    assert paid == "pay 1" and first == again
 
 
-def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
-    program = "show(session.run('send(1)\\na = pay(2)\\nimport time\\nt = time.time()'))\ndie()"
+@pytest.mark.parametrize(
+    ("label", "answer", "calls"),
+    [
+        ("waits and sends", lambda session: session.answer(14).check(), ["send 1", "send 2"]),
+        ("waits and is given up", Session.cancel_waiting, []),
+    ],
+)
+def test_what_a_step_that_waits_has_deferred_is_its_own(
+    left: NextHost, label: str, answer: Callable[[Session], object], calls: list[str]
+) -> None:
+    with left.sandbox.session_for(label) as session:
+        assert session.pending() == []
+        answer(session)
+        session.run("1").check()
+    assert left.calls(label) == calls
+
+
+def test_a_step_waits_in_a_store_through_the_death_of_its_host(left: NextHost) -> None:
+    with left.sandbox.session_for("waits") as session:
+        call = session.waiting_for
+        assert (call.tool, call.arguments, call.note) == ("pay", {"amount": 7}, "whoever pays")
+        assert call in left.sandbox.waiting()
+        with pytest.raises(StepWaiting):
+            session.run("1")
+    with left.sandbox.session_for("waits") as session:
+        result = session.answer(14)
+        assert (result.outcome, result.value) == ("ok", 14)
+    with left.sandbox.session_for("waits") as session:
+        assert session.waiting_for is None and session.run("receipt").ok
+
+
+def test_an_effect_of_a_lost_step_is_not_repeated(tmp_path: Path) -> None:
     for _ in range(2):
-        hosts.run(program, DURABLE="close")
-    shown = hosts.run("show(session.run('1'))", DURABLE="close")
-    assert sorted(hosts.calls()) == ["pay 2", "send 1"]
-    assert shown[0].count("send(1) of step ") == shown[0].count("pay(2) of step ") == 1
+        killed_host(tmp_path, {"ada": ["send(1)\na = pay(2)\nimport time\nt = time.time()"]}, "close")
+    with stored(tmp_path, durable="close", tools=Tools(print).all) as sandbox:
+        told = "\n".join(sandbox.session_for("ada").run("1").notes)
+    assert sorted((tmp_path / "ada").read_text().splitlines()) == ["pay 2", "send 1"]
+    assert told.count("send(1) of step ") == told.count("pay(2) of step ") == 1
 
 
-@pytest.mark.parametrize("closed", [False, True], ids=["here", "next host"])
+@pytest.mark.usefixtures("awake")
+@pytest.mark.parametrize("closed", [False, True], ids=["here", "when it is opened again"])
 def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_undone(
     tmp_path: Path, closed: bool
 ) -> None:
@@ -423,21 +444,16 @@ def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_und
         made.append(f"pay {amount}")
         return amount
 
-    def opened() -> Sandbox:
-        return stored(tmp_path, durable="close", tools=[book, pay, end_processes], spare=0)
-
     source = "import time\nt = time.time()\na = pay(1)\nb = book('A1')\nc = pay(2)"
-    with pytest.MonkeyPatch.context() as patch, opened() as sandbox:
-        patch.setattr(session_module, "REST_SECONDS", 3600.0)
-        session = sandbox.session_for("ada")
-        session.run("x = 1").check()
-        session.run(source).check()
-        result = session.run("end_processes()")
-        assert result.outcome == "crashed" and "'step 1' is the newest" in result.notes[0]
-        assert made == ["pay 1", "book A1", "pay 2", "cancel A1"]
-        if not closed:
+    with stored(tmp_path, durable="close", tools=[book, pay, end_processes], spare=0) as sandbox:
+        with sandbox.session_for("ada") as session:
+            session.run("x = 1").check()
             session.run(source).check()
-    with opened() as sandbox:
+            result = session.run("end_processes()")
+            assert result.outcome == "crashed" and "'step 1' is the newest" in result.notes[0]
+            assert made == ["pay 1", "book A1", "pay 2", "cancel A1"]
+            if not closed:
+                session.run(source).check()
         session = sandbox.session_for("ada")
         if closed:
             session.run(source).check()
@@ -445,13 +461,9 @@ def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_und
     assert made == ["pay 1", "book A1", "pay 2", "cancel A1", "book A1"]
 
 
+@pytest.mark.usefixtures("awake")
 def test_steps_that_are_lost_with_all_processes_are_told_by_the_step_that_ended_so(tmp_path: Path) -> None:
-    def pay(amount: int) -> int:
-        return amount
-
-    options: Any = {"durable": "close", "tools": [pay, end_processes], "spare": 0}
-    with pytest.MonkeyPatch.context() as patch, stored(tmp_path, **options) as sandbox:
-        patch.setattr(session_module, "REST_SECONDS", 3600.0)
+    with stored(tmp_path, durable="close", tools={"end_processes": end_processes, "pay": abs}, spare=0) as sandbox:
         session = sandbox.session_for("ada")
         session.run("a = pay(1)").check()
         session.run("b = 1").check()
@@ -471,17 +483,14 @@ def test_a_call_that_was_undone_with_its_interrupted_step_is_made_again(tmp_path
         return seat
 
     source = "book('A1')\nbook('B2')"
-    for host in range(2):
-        with stored(tmp_path, durable="step", tools=[book]) as sandbox:
-            session = sandbox.session_for("ada")
-            if not host:
-                session.run("x = 1").check()
-                with pytest.raises(KeyboardInterrupt):
-                    session.run(source)
-                continue
-            result = session.run(source)
-            told = "book('A1') of step 2 was made, with the outcome ok; its undo: undone"
-            assert told in result.notes and "nobody knows what became of it: not called again" in str(result.error)
+    with stored(tmp_path, durable="step", tools=[book]) as sandbox:
+        with sandbox.session_for("ada") as session:
+            session.run("x = 1").check()
+            with pytest.raises(KeyboardInterrupt):
+                session.run(source)
+        result = sandbox.session_for("ada").run(source)
+        told = "book('A1') of step 2 was made, with the outcome ok; its undo: undone"
+        assert told in result.notes and "nobody knows what became of it: not called again" in str(result.error)
     assert made == ["book A1", "book B2", "cancel A1", "book A1"]
 
 
@@ -536,12 +545,10 @@ def test_a_step_that_waits_goes_on_in_no_other_state(tmp_path: Path) -> None:
         shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     told = "step 3 waits no more: the state before it is lost"
     with stored(tmp_path / "cut", **options) as sandbox:
-        session = sandbox.session_for("ada")
-        assert session.get("x") == 0 and session.waiting_for is None
-    with stored(tmp_path / "cut", **options) as sandbox:
-        session = sandbox.session_for("ada")
-        assert session.waiting_for is None and told in session.run(before).notes
-    with stored(tmp_path / "cut", **options) as sandbox:
+        with sandbox.session_for("ada") as session:
+            assert session.get("x") == 0 and session.waiting_for is None
+        with sandbox.session_for("ada") as session:
+            assert session.waiting_for is None and told in session.run(before).notes
         session = sandbox.session_for("ada")
         result = session.run(source)
         assert result.outcome == "waiting" and told not in result.notes
@@ -550,10 +557,16 @@ def test_a_step_that_waits_goes_on_in_no_other_state(tmp_path: Path) -> None:
     assert made == ["pay 1", "pay 2", "ask more?", "ask more?"]
 
 
-def test_only_one_process_has_a_session(tmp_path: Path, hosts: Hosts) -> None:
-    pid, printed = hosts.start("print('open', flush=True)\nsignal.pause()")
-    with printed, stored(tmp_path) as sandbox:
-        assert printed.readline() == "open\n"
+def test_only_one_process_has_a_session(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    if not (pid := os.fork()):
+        with stored(tmp_path) as sandbox:
+            sandbox.session_for("ada")
+            os.write(writing, b"open")
+            signal.pause()
+    os.close(writing)
+    with open(reading) as opened, stored(tmp_path) as sandbox:
+        assert opened.read(4) == "open"
         for stop in (False, True):
             if stop:  # a host that is only slow keeps what it has
                 os.kill(pid, signal.SIGSTOP)
@@ -617,7 +630,7 @@ def test_idle_sessions_are_left_to_the_store(tmp_path: Path) -> None:
         session.run("import random\nx = [random.random()]\ny = x")
         value = session.get("x")
         until(lambda: not sandbox.stats().open)
-        with Sandbox("standard", store=tmp_path / "store") as other:
+        with Sandbox("calculator", store=tmp_path / "store") as other:
             assert other.session_for("ada").run("x.append(1)\nx is y").value is True
         assert session.get("x") == [*value, 1]
         assert sandbox.session_for("ada").run("x is y").value is True
@@ -625,7 +638,7 @@ def test_idle_sessions_are_left_to_the_store(tmp_path: Path) -> None:
         sandbox.session_for("ben").run("1").check()  # it has its place
 
 
-def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path) -> None:
+def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path, sandbox_for: OpenSandbox) -> None:
     labels = ["a/b", "..", "ü", "%2E", "x" * 60]
     with stored(tmp_path) as sandbox:
         for label in labels:
@@ -637,21 +650,21 @@ def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path) -> None:
         for wrong in ("", "x" * 201, "\0", "\ud800"):
             with pytest.raises(ValueError, match="label="):
                 sandbox.session_for(wrong)
-    other = Sandbox("standard", store=StoreOptions(at=tmp_path / "store", tenant="other"))
+    other = Sandbox("calculator", store=StoreOptions(at=tmp_path / "store", tenant="other"))
     with other as sandbox:
         assert (sandbox.stored(), sandbox.session_for("ü").run("'x' in globals()").value) == ([], False)
-    with Sandbox("standard") as sandbox, pytest.raises(SandboxError, match="has no store"):
-        sandbox.forget("ada")
+    with pytest.raises(SandboxError, match="has no store"):
+        sandbox_for("calculator").forget("ada")
 
 
 def test_what_nobody_uses_is_kept_so_long(tmp_path: Path) -> None:
     options = StoreOptions(at=tmp_path / "store", keep_days=1.0)
-    with Sandbox("standard", store=options.at) as sandbox:
+    with stored(tmp_path) as other, Sandbox("calculator", store=options) as sandbox:
         for label in ("old", "open", "young"):
-            sandbox.session_for(label).run("x = 1").check()
-    for file in (*tmp_path.glob("store/default/old/*"), *tmp_path.glob("store/default/open/*")):
-        os.utime(file, (0, 0))
-    with stored(tmp_path) as other, Sandbox("standard", store=options) as sandbox:
+            with other.session_for(label) as session:
+                session.run("x = 1").check()
+        for file in (*tmp_path.glob("store/default/old/*"), *tmp_path.glob("store/default/open/*")):
+            os.utime(file, (0, 0))
         session = other.session_for("open")
         sandbox.session_for("young").run("x").check()
         until(lambda: sorted(row.label for row in sandbox.stored()) == ["open", "young"])
@@ -660,22 +673,21 @@ def test_what_nobody_uses_is_kept_so_long(tmp_path: Path) -> None:
 
 def test_a_tenant_has_no_more_room_than_it_is_given(tmp_path: Path) -> None:
     options = StoreOptions(at=tmp_path / "store", session_mb=1, tenant_mb=3)
-    with Sandbox("standard", store=options, durable="step") as sandbox:
-        session = sandbox.session_for("ada")
-        for step in range(6):  # the older parts go
-            result = session.run(f"x = {step}\ny = '{'z' * 190_000}'\nimport time\nt = time.time()")
-            assert result.ok, result.error
+    with Sandbox("calculator", store=options, durable="step") as sandbox:
+        with sandbox.session_for("ada") as session:
+            for step in range(6):  # the older parts go
+                result = session.run(f"x = {step}\ny = '{'z' * 190_000}'\nimport time\nt = time.time()")
+                assert result.ok, result.error
         size = sum(path.stat().st_size for path in (tmp_path / "store/default/ada").iterdir())
         assert size < 3 << 20
-    with Sandbox("standard", store=options, durable="step") as sandbox:
         assert sandbox.session_for("ada").run("x").value == 5
 
 
-def test_functions_are_lost_under_another_python_and_data_is_not(tmp_path: Path) -> None:
-    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+def test_functions_are_lost_under_another_python_and_data_is_not(kept: tuple[Sandbox, Path]) -> None:
+    sandbox, folder = kept
+    with sandbox.session_for("moved") as session:
         session.run("import time\nt = time.time()\nclass C: pass\ndef f(): return 1\nc, xs = C(), [1, {'a': (2,)}]")
-    folder = tmp_path / "store/default/ada"
-    newest = max(folder.glob("*.jsonl"))
+    newest = max((folder / "moved").glob("*.jsonl"))
     heading, _, rest = newest.read_bytes().partition(b"\n")
     fields = json.loads(heading)
     state = base64.b64decode(fields["state"]["data"])
@@ -683,68 +695,48 @@ def test_functions_are_lost_under_another_python_and_data_is_not(tmp_path: Path)
     state = state[:-32].replace(here, b"3.99"[: len(here)], 1)
     fields["state"]["data"] = base64.b64encode(state + hashlib.sha256(state).digest()).decode()
     newest.write_bytes(json.dumps(fields).encode() + b"\n" + rest)
-    with stored(tmp_path) as sandbox:
-        session = sandbox.session_for("ada")
+    with sandbox.session_for("moved") as session:
         result = session.run("xs, sorted({'C', 'f', 'c'} & globals().keys())")
         assert result.value == ([1, {"a": (2,)}], [])
         assert any("was saved by Python 3.9" in note for note in result.notes), result.notes
         assert any("'f' was not restored" in note for note in result.notes), result.notes
 
 
-def test_a_stored_session_is_a_recording(tmp_path: Path) -> None:
-    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+def test_a_stored_session_is_a_recording(kept: tuple[Sandbox, Path], tmp_path: Path) -> None:
+    sandbox, folder = kept
+    with sandbox.session_for("recorded") as session:
         session.run("x = 1")
         session.run("x += 1\nx")
         assert [moment.step for moment in session.history()][-1] == 2
-    (part,) = (tmp_path / "store/default/ada").glob("*.jsonl")
+    (part,) = (folder / "recorded").glob("*.jsonl")
     kinds = [type(record) for record in Recording(part)]
     assert kinds == [form.Heading, form.Run, form.Ended, form.Run, form.Ended]
     with safeexec.replay(part) as replayed:
         assert (replayed.difference, replayed.session.get("x")) == (None, 2)
-    with stored(tmp_path) as sandbox, pytest.raises(RecordingError, match="leave out `record`"):
-        sandbox.session_for("ada", record=tmp_path / "other")
-    with stored(tmp_path) as sandbox:
-        sandbox.session_for("bea", record=None).set("y", 1)
-    with stored(tmp_path) as sandbox:
-        assert sandbox.session_for("bea").get("y") == 1
-
-
-def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:
-    with stored(tmp_path) as sandbox:
-        sandbox.template("t", prepare="base = 40")
-        with sandbox.session_for("ada", template="t") as session:
-            session.run("x = base + 2").check()
-    with stored(tmp_path) as sandbox:
-        assert sandbox.session_for("ada").run("x, base").value == (42, 40)
-
-
-def test_what_the_host_sets_and_no_store_takes_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with stored(tmp_path, durable="step") as sandbox:
-        session = sandbox.session_for("ada")
-        session.set("x", 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(directory, "_append", full)
-            with pytest.raises(StoreError, match=r"the change could not be stored, and is undone: .*No space left"):
-                session.set("x", 2)
-        assert session.get("x") == 1
+    with pytest.raises(RecordingError, match="leave out `record`"):
+        sandbox.session_for("recorded", record=tmp_path / "other")
+    with sandbox.session_for("bea", record=None) as session:
+        session.set("y", 1)
+    with sandbox.session_for("bea") as session:
+        assert session.get("y") == 1
 
 
 @pytest.mark.parametrize("store", ["/proc/store", "/dev/null"])
 def test_what_can_be_no_store(store: str) -> None:
     with pytest.raises(StoreError, match="can be no store"):
-        Sandbox("standard", store=store).open()
+        Sandbox("calculator", store=store).open()
     for wrong, kind in (({"store": 3}, TypeError), ({"durable": "minute"}, ValueError)):
         with pytest.raises(kind, match=next(iter(wrong))):
-            Sandbox("standard", **wrong).open()  # type: ignore[arg-type]
+            Sandbox("calculator", **wrong).open()  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="give store="):
-        Sandbox("standard", durable="step")
+        Sandbox("calculator", durable="step")
 
 
 @pytest.mark.usefixtures("awake")
 def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path) -> None:
     with stored(tmp_path, durable="step") as sandbox:
         session = sandbox.session_for("ada")
-        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        session.run("import time\nx = 1\nhere = time.ctime()").check()
         end_processes()
         result = session.run("x = 2")
         assert (result.outcome, result.state) == ("crashed", "restored")
@@ -759,7 +751,7 @@ def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path)
 def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> None:
     with stored(tmp_path) as sandbox:
         session = sandbox.session_for("ada")
-        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        session.run("import time\nx = 1\nhere = time.ctime()").check()
         until(lambda: (tmp_path / "store/default/ada/000002.jsonl").exists())
         end_processes()
         results = [session.run("x, type(here).__name__") for _ in range(2)]  # it may rest, or be about to
@@ -779,20 +771,30 @@ def end_processes() -> None:
     until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
 
 
-def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:
+def test_what_cannot_be_stored_is_undone(tmp_path: Path) -> None:
+    """A value that the host sets, and a step: its deferred call is carried out once, one that was made has one key."""
     sent: list[int] = []
+    paid: list[str] = []
 
     @tool(effect="deferred")
     def send(number: int) -> None:
         sent.append(number)
 
-    with stored(tmp_path, durable="step", tools=[send]) as sandbox:
+    @tool(idempotent=True)
+    def pay(number: int, effect_key: str) -> int:
+        paid.append(effect_key)
+        return number
+
+    with stored(tmp_path, durable="step", tools=[send, pay]) as sandbox:
         session = sandbox.session_for("ada")
-        session.run("x = 1").check()
+        session.set("x", 1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(directory, "_append", full)
+            with pytest.raises(StoreError, match=r"the change could not be stored, and is undone: .*No space left"):
+                session.set("x", 2)
             for _ in range(2):
                 assert session.run("send(1)").outcome == "cancelled"
+        assert session.get("x") == 1
         assert session.run("send(1)").ok
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(directory, "_append", full)
@@ -801,25 +803,16 @@ def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_p
         with pytest.raises(SessionClosed, match="ask for the session again"):
             other.run("1")
         assert sandbox.session_for("bob").run("send(2)").ok
-    assert sent == [1, 2]
+        assert sent == [1, 2]
+        append = directory._append
+        with pytest.MonkeyPatch.context() as patch:
 
+            def once(*arguments: Any) -> None:
+                full() if paid else append(*arguments)
 
-def test_an_answer_that_cannot_be_stored_is_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paid: list[str] = []
-
-    @tool(idempotent=True)
-    def pay(number: int, effect_key: str) -> int:
-        paid.append(effect_key)
-        if len(paid) == 1:
-            monkeypatch.setattr(directory, "_append", full)
-        return number
-
-    with stored(tmp_path, durable="step", tools=[pay]) as sandbox:
-        session = sandbox.session_for("ada")
-        session.run("x = 1").check()
-        for _ in range(3):
-            assert session.run("x = pay(2)").outcome == "cancelled"
-        monkeypatch.undo()
+            patch.setattr(directory, "_append", once)
+            for _ in range(3):
+                assert session.run("x = pay(2)").outcome == "cancelled"
         assert session.run("x = pay(2)").outcome == "ok"
         assert session.run("x").value == 2
     assert len(set(paid)) == 1, "one key, as nobody knew what had become of it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
 from collections import Counter
@@ -32,39 +33,51 @@ from safeexec import (
 )
 from safeexec.recordings import format as form
 from safeexec.toolkit import limited
-from tests.alone import alone
+from tests.conftest import Called
+from tests.engine.linux.forked import exit_status
 
-Told = list[tuple[Any, ...]]
-STANDARD = Policy.load("standard")
+Told = list[Any]
+CALCULATOR = Policy.load("calculator")
+TOLD: Told = []
+"""What the tools have really done."""
+
+
+@tool(effect="deferred")
+def send(to: str, text: str = "") -> None:
+    TOLD.append(("send", to, text))
+    if to == "nobody":
+        raise ValueError("there is no such person")
+
+
+def cancel(seat: str, row: int) -> None:
+    TOLD.append(("cancel", seat))
+    if row == 13:
+        raise OSError("the line is dead")
+
+
+@tool(undo=cancel)
+def book(row: int) -> str:
+    TOLD.append(("book", row))
+    if row < 0:
+        raise ValueError("no such row")
+    return f"seat {row}"
+
+
+@tool
+def plain(row: int) -> int:
+    TOLD.append(("plain", row))
+    return row + 1
 
 
 @pytest.fixture
 def told() -> Told:
-    """What the tools really did."""
-    return []
+    TOLD.clear()
+    return TOLD
 
 
-@pytest.fixture
-def sandbox(told: Told) -> Iterator[Sandbox]:
-    @tool(effect="deferred")
-    def send(to: str, text: str = "") -> None:
-        told.append(("send", to, text))
-        if to == "nobody":
-            raise ValueError("there is no such person")
-
-    def cancel(seat: str, row: int) -> None:
-        told.append(("cancel", seat))
-        if row == 13:
-            raise OSError("the line is dead")
-
-    @tool(undo=cancel)
-    def book(row: int) -> str:
-        told.append(("book", row))
-        if row < 0:
-            raise ValueError("no such row")
-        return f"seat {row}"
-
-    with Sandbox("standard", tools=[send, book], spare=0) as opened:
+@pytest.fixture(scope="module")
+def sandbox(_own_temporary_directory: None) -> Iterator[Sandbox]:
+    with Sandbox("calculator", tools=[send, book, plain], spare=0) as opened:
         yield opened
 
 
@@ -94,14 +107,11 @@ def test_a_step_that_is_undone_has_no_effect(session: Session, told: Told) -> No
     assert told == [("book", 1), ("cancel", "seat 1")]
 
 
-def test_a_wrong_call_is_told_at_once(session: Session, told: Told) -> None:
+def test_a_wrong_call_is_told_at_once_and_a_failure_in_the_notes(session: Session, told: Told) -> None:
     for source in ("send()", "send(3)", "send('a', 'b', 'c')"):
         error = session.run(source).error
         assert error is not None and error.type == "TypeError" and "send()" in error.message
     assert told == [] and session.pending() == []
-
-
-def test_a_failure_is_told_in_the_notes(session: Session, told: Told) -> None:
     result = session.run("send('nobody')\nsend('Ada')")
     assert result.notes == ("send('nobody') failed: ValueError: there is no such person",)
     assert told[-1] == ("send", "Ada", "")
@@ -119,47 +129,35 @@ def test_compensations_run_in_reverse_order_and_a_failure_is_told(session: Sessi
     assert "book(13) could not be undone: OSError: the line is dead" in session.run("x").notes
 
 
-def test_an_approval_sees_all_of_them_at_once(told: Told) -> None:
-    @tool(effect="deferred")
-    def pay(amount: int) -> None:
-        told.append(("pay", amount))
-
-    def approve(name: str, arguments: dict[str, Any]) -> bool:
-        told.append((name, arguments))
-        return True
-
-    policy = STANDARD.replace(tools={"approval": ["pay"]})
-    with Sandbox(policy, tools=[pay], approval=approve, spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("pay(1); pay(2)").notes == ()
-    pending = {"calls": [{"tool": "pay", "arguments": {"amount": n}} for n in (1, 2)]}
-    assert told == [("pending", pending), ("pay", 1), ("pay", 2)]
+ANSWERS = [
+    (Deny("not today"), "not today"),
+    (ValueError("boom"), "the approval raised ValueError: boom"),
+    (SystemExit(1), "the approval raised ToolError: the approval of deferred calls: SystemExit: 1"),
+    (Allow(arguments={"to": "Eve"}), "the approval edited their arguments, which only one of a single call may"),
+    ("yes", "the approval of deferred calls answered an object of type str; it answers"),
+]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (Deny("not today"), "not today"),
-        (ValueError("boom"), "the approval raised ValueError: boom"),
-        (SystemExit(1), "the approval raised ToolError: the approval of deferred calls: SystemExit: 1"),
-        (Allow(arguments={"to": "Eve"}), "the approval edited their arguments, which only one of a single call may"),
-        ("yes", "the approval of deferred calls answered an object of type str; it answers"),
-    ],
-)
-def test_whatever_is_no_clear_yes_drops_the_deferred_calls(told: Told, answer: Any, reason: str) -> None:
-    @tool(effect="deferred")
-    def send(to: str) -> None:
-        told.append(to)
+def test_an_approval_sees_all_of_them_at_once_and_whatever_is_no_clear_yes_drops_them(told: Told) -> None:
+    said: Any = True
 
     def approve(name: str, arguments: dict[str, Any]) -> Any:
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        told.append((name, arguments))
+        if isinstance(said, BaseException):
+            raise said
+        return said
 
-    policy = STANDARD.replace(tools={"approval": ["send"]})
+    policy = CALCULATOR.replace(tools={"approval": ["send"]})
     with Sandbox(policy, tools=[send], approval=approve, spare=0) as sandbox, sandbox.session() as session:
-        result = session.run("x = 1\nsend('Ada')")
-        assert result.ok and result.notes[0].startswith(f"1 deferred calls were not approved: {reason}")
-        assert session.pending() == [] and told == [] and session.get("x") == 1
+        assert session.run("send('Ada'); send('Bob')").notes == ()
+        pending = {"calls": [{"tool": "send", "arguments": {"to": to}} for to in ("Ada", "Bob")]}
+        assert told == [("pending", pending), ("send", "Ada", ""), ("send", "Bob", "")]
+        for number, (answer, reason) in enumerate(ANSWERS):
+            said = answer
+            told.clear()
+            result = session.run(f"x = {number}\nsend('Ada')")
+            assert result.ok and result.notes[0].startswith(f"1 deferred calls were not approved: {reason}")
+            assert session.pending() == [] and len(told) == 1 and session.get("x") == number
 
 
 def test_who_uses_the_session_from_an_effect_is_refused_and_the_other_effects_go_on(told: Told) -> None:
@@ -179,7 +177,7 @@ def test_who_uses_the_session_from_an_effect_is_refused_and_the_other_effects_go
     def send(to: str) -> None:
         again() if to == "b" else told.append(to)
 
-    with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
+    with Sandbox("calculator", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 0")
         result = session.run("for name in 'abc':\n    book(name); send(name)")
         assert told == ["a", "c"] and result.notes[0].startswith("send('b') failed: SessionBusy")
@@ -196,7 +194,7 @@ def test_an_undo_has_the_time_of_its_tool(told: Told) -> None:
         told.append("book")
 
     with (
-        Sandbox("standard", tools=[limited(book, timeout=0.2)], spare=0) as sandbox,
+        Sandbox("calculator", tools=[limited(book, timeout=0.2)], spare=0) as sandbox,
         sandbox.session(record=True) as session,
     ):
         session.run("book()").check()
@@ -219,7 +217,7 @@ async def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_know
     def book(row: int) -> str:
         return f"seat {row}"
 
-    async with AsyncSandbox("standard", tools=[book], spare=0) as sandbox, sandbox.session(record=True) as session:
+    async with AsyncSandbox("calculator", tools=[book], spare=0) as sandbox, sandbox.session(record=True) as session:
         (await session.run("x = book(1)")).check()
         rollback = asyncio.create_task(session.rollback())
         await asyncio.to_thread(begun.wait, 60)
@@ -245,34 +243,36 @@ def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
         assert told == [("send", "Ada", "")]
 
 
-KILLED = """
-import os, signal, sys
-from safeexec import Sandbox, tool
-path, where = sys.argv[1:]
-def killed(here):
-    if here == where:
-        os.kill(os.getpid(), signal.SIGKILL)
-@tool(effect="deferred", idempotent=True)
-def send(to: str, *, effect_key: str) -> None:
-    killed("send")
-@tool(undo=lambda value, row: killed("undo"))
-def book(row: int) -> None:
-    killed("book")
-with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session(record=path) as session:
-    session.run("x = 0")
-    session.run("book(1); send('Ada')")
-    session.rollback()
-"""
-
-
 @pytest.mark.parametrize(
     ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)")]
 )
-def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(tmp_path: Path, where: str, told: str) -> None:
+def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(
+    tmp_path: Path, called: Called, where: str, told: str
+) -> None:
     path = tmp_path / "r.jsonl"
-    assert alone(KILLED, path, where).returncode == -signal.SIGKILL
+
+    def killed(here: str) -> None:
+        if here == where:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @tool(effect="deferred", idempotent=True)
+    def send(to: str, *, effect_key: str) -> None:
+        killed("send")
+
+    @tool(undo=lambda value, row: killed("undo"))
+    def book(row: int) -> None:
+        killed("book")
+
+    def host() -> None:
+        with Sandbox("calculator", tools=[book, send], spare=0) as sandbox, sandbox.session(record=path) as session:
+            session.run("x = 0")
+            session.run("book(1); send('Ada')")
+            session.rollback()
+
+    assert exit_status(host) == -signal.SIGKILL
     (unknown,) = Timeline(Recording(path)).unknown
     assert str(unknown).strip().startswith(f"2  {told}")
+    assert called("debug", path, "effects") == (0, f"{unknown}\n", "")
     with replay(path) as replayed:
         assert replayed.difference is None and replayed.session.get("x") == 0
 
@@ -290,7 +290,7 @@ def test_an_unknown_outcome_is_told_and_repeated_where_that_is_harmless(told: To
         raise TimeoutError("no answer")
 
     path = tmp_path / "r.jsonl"
-    with Sandbox("standard", tools=[pay, post], spare=0) as sandbox, sandbox.session(record=path) as session:
+    with Sandbox("calculator", tools=[pay, post], spare=0) as sandbox, sandbox.session(record=path) as session:
         assert "effect_key" not in session.run("help(pay)").stdout
         assert session.run("pay(1, effect_key='mine')").error is not None
         result = session.run("pay(1)")
@@ -344,25 +344,19 @@ async def test_in_an_event_loop(told: Told) -> None:
         await asyncio.sleep(0)
         told.append(("send", to))
 
-    async with AsyncSandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
         await session.run("x = book(1)\nsend('Ada')")
         await session.rollback()
     assert told == [("send", "Ada"), ("cancel", "seat 1")]
-    with Sandbox("standard", tools=[book, send], spare=0) as blocking, blocking.session() as other:
+    with Sandbox("calculator", tools=[book, send], spare=0) as blocking, blocking.session() as other:
         other.run("x = book(2)\nsend('Eve')")
         other.rollback()
     assert told[2:] == [("send", "Eve"), ("cancel", "seat 2")]
 
 
-def test_a_bare_declaration_says_what_holds_for_any_function(told: Told) -> None:
-    @tool
-    def plain(row: int) -> int:
-        told.append(("plain", row))
-        return row + 1
-
-    with Sandbox("standard", tools=[plain], spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("plain(1)").value == 2
-        session.rollback()
+def test_a_bare_declaration_says_what_holds_for_any_function(session: Session, told: Told) -> None:
+    assert session.run("plain(1)").value == 2
+    session.rollback()
     assert told == [("plain", 1)]
 
 
@@ -384,6 +378,8 @@ def test_a_declaration_that_cannot_be_is_refused(sandbox: Sandbox) -> None:
 
 class World:
     """What the tools have really done, by the number of the call."""
+
+    sandbox: Sandbox
 
     def __init__(self) -> None:
         self.did: Counter[tuple[str, int]] = Counter()
@@ -467,27 +463,33 @@ class Line:
 ACTS = [*["ok"] * 3, *["error", "back", "branch"] * 2, "undone", "name", "named", "set", "adopt", "close"]
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
-def test_a_random_sequence_keeps_what_belongs_to_a_state_and_nothing_else(seed: int) -> None:
-    chance, world = random.Random(seed), World()
-    with Sandbox("standard", tools=world.tools, spare=0) as sandbox:
-        for _ in range(6):
-            line, acts = Line(sandbox.session(), world.did), chance.choices(ACTS, k=12)
-            world.did.clear()
-            try:
-                for number, act in enumerate(acts):
-                    line = line.act(act, number)
-            except Exception as error:
-                raise AssertionError(f"in {acts}") from error
-            while line is not None:
-                line.session.close()
-                line = line.parent
-
-
-def test_whoever_is_interrupted_carries_nothing_out_twice_and_leaves_the_rest_to_the_next_use() -> None:
+@pytest.fixture(scope="module")
+def world(_own_temporary_directory: None) -> Iterator[World]:
     world = World()
+    with Sandbox("calculator", tools=world.tools, spare=0) as world.sandbox:
+        yield world
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
+def test_a_random_sequence_keeps_what_belongs_to_a_state_and_nothing_else(world: World, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(6):
+        line, acts = Line(world.sandbox.session(), world.did), chance.choices(ACTS, k=12)
+        world.did.clear()
+        try:
+            for number, act in enumerate(acts):
+                line = line.act(act, number)
+        except Exception as error:
+            raise AssertionError(f"in {acts}") from error
+        while line is not None:
+            line.session.close()
+            line = line.parent
+
+
+def test_whoever_is_interrupted_carries_nothing_out_twice_and_leaves_the_rest_to_the_next_use(world: World) -> None:
     did = world.did
-    with Sandbox("standard", tools=world.tools, spare=0) as sandbox, sandbox.session() as session:
+    did.clear()
+    with world.sandbox.session() as session:
         for number in (1, 2):
             session.run(f"send({number})\n1 / 0")
         world.interrupt = "sent"

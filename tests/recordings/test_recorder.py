@@ -24,7 +24,7 @@ def fetch(secret: str, times: int = 1) -> str:
 
 @pytest.fixture(scope="module")
 def recorded(_own_temporary_directory: None) -> Iterator[Sandbox]:
-    with Sandbox("standard", tools=[fetch], spare=0) as sandbox:
+    with Sandbox("calculator", tools=[fetch], spare=0) as sandbox:
         yield sandbox
 
 
@@ -47,7 +47,7 @@ def test_a_session_tells_what_went_in_and_what_came_out(recorded: Sandbox, tmp_p
         session.rollback()
         branch.close()
     heading = Recording(path).heading
-    assert (heading.policy, heading.label, heading.digest) == ("standard", "me", recorded.policy.digest)
+    assert (heading.policy, heading.label, heading.digest) == ("calculator", "me", recorded.policy.digest)
     assert [tool.name for tool in heading.tools] == ["fetch"]
     kinds = [str(type(record).__struct_config__.tag) for record in Recording(path)]
     assert kinds == [
@@ -174,7 +174,7 @@ def test_a_plugin_is_not_recorded(recorded: Sandbox, tmp_path: Path) -> None:
 
 def test_calls_beyond_the_limit_fill_no_recording(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    policy = Policy.load("standard").replace(tools={"max_calls": 3})
+    policy = Policy.load("calculator").replace(tools={"max_calls": 3})
     with Sandbox(policy, tools=[fetch], spare=0) as sandbox, sandbox.session(record=path) as session:
         session.run("for n in range(50):\n    try:\n        fetch('x')\n    except PermissionError:\n        pass")
     assert len(told(path, form.Called)) == 4

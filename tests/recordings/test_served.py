@@ -36,7 +36,7 @@ def call(tools: ServedTools, *args: Any, session: Any = None, raw: bytes | None 
     raise AssertionError("it waits for something")
 
 
-def test_each_call_gets_its_own_answer_in_turn() -> None:
+def test_each_call_gets_its_own_answer_in_turn_and_one_that_cannot_be_given_is_named() -> None:
     tools = ServedTools([], None)
     script = [exchange(1, 10, "a"), exchange(2, 20, "b"), exchange(3, 30, "a"), exchange(4, 40, {"x", "y"})]
     tools.begin([*script, form.Exchange(form.Called(call=5, tool="f", arguments=form.Value(left_out="redacted")))])
@@ -45,9 +45,6 @@ def test_each_call_gets_its_own_answer_in_turn() -> None:
     assert call(tools, "a").error_type == "ToolError"
     assert "f('a')" in tools.mismatch
     assert [one.call.call for one in tools.left()] == [5]
-
-
-def test_an_answer_that_cannot_be_given_is_named() -> None:
     for value, why in (
         (form.Value(data=b"!!", size=2), "cannot be read"),
         (form.Value(data=bytes(3), size=3), "cannot be read"),
@@ -78,7 +75,7 @@ def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
     assert growth(step, script, 1 << 8, 1 << 12) < SLACK
 
 
-def test_a_call_whose_effect_was_put_off_gets_no_value() -> None:
+def test_a_call_whose_effect_was_put_off_gets_no_value_and_one_that_may_be_undone_is_not_made_again() -> None:
     tools = ServedTools([], None)
     call_recorded = form.Called(call=1, tool="f", arguments=packed(asked(1)))
     tools.begin([form.Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
@@ -86,6 +83,12 @@ def test_a_call_whose_effect_was_put_off_gets_no_value() -> None:
     reply = call(tools, 1, session=session)
     assert (reply.value, reply.error_type, tools.mismatch) == (ToolReply(1).value, "", "")
     assert [record.outcome for record in session.tool_records] == ["ok"]
+    made = exchange(1, 10)
+    for became, known in (("not-undone", True), ("undoing", False), ("unknown", False)):
+        made.effect = form.Effect(call=1, tool="f", became=became)
+        reply = earlier_reply(made, ToolRequest(1, "f", asked()), SimpleNamespace(idempotent=True))
+        assert reply is not None and (reply.value == encoded(10)) is known
+        assert known or "nobody knows whether it was undone" in reply.error
 
 
 def test_calls_beyond_the_limit_are_refused_and_the_first_that_is_unknown_is_the_one_that_is_told() -> None:
@@ -106,12 +109,3 @@ def test_arguments_that_cannot_be_read_are_equal_by_their_bytes_alone() -> None:
     assert call(tools, raw=b"\xc1").error_type == "ToolError"
     assert call(tools, "a").value == encoded(20)
     assert [one.call.call for one in tools.left()] == [1]
-
-
-def test_a_call_of_which_nobody_knows_whether_it_was_undone_is_not_made_again() -> None:
-    made = exchange(1, 10)
-    for became, known in (("not-undone", True), ("undoing", False), ("unknown", False)):
-        made.effect = form.Effect(call=1, tool="f", became=became)
-        reply = earlier_reply(made, ToolRequest(1, "f", asked()), SimpleNamespace(idempotent=True))
-        assert reply is not None and (reply.value == encoded(10)) is known
-        assert known or "nobody knows whether it was undone" in reply.error

@@ -16,15 +16,12 @@ from tests.untrusted.hostile import TEXTS
 ERRAND = Timeline(Recording(Path(__file__).parent / "data" / "errand.jsonl"))
 
 
-def test_variables_follow_rollbacks_branches_and_stops() -> None:
+def test_variables_follow_rollbacks_branches_and_stops_and_each_change_its_step() -> None:
     assert [moment.place for moment in ERRAND] == ["1", "2", "3", "4", "5", "6", "7", "2.8", "3.8", "3.9", "8", "9"]
     assert ERRAND.at(2).variables()["total"] == "float 10.8"
     assert sorted(ERRAND.at(7).variables()) == ["basket", "names", "rate", "share", "total"]
     assert ERRAND.at(8, 3).variables()["total"] == "int 11"
     assert sorted(ERRAND.now().variables()) == ["basket", "rate", "total"], "back before the tax, undone step and all"
-
-
-def test_when_a_name_last_changed_and_by_what() -> None:
     assert [str(moment.place) for moment in ERRAND.when("total", 3)] == ["3.8", "2", "1"]
     (first,) = ERRAND.when("total")
     assert first.source.startswith("basket = ") and first.calls[0] == ("price", "'tea', n=3")
@@ -32,9 +29,6 @@ def test_when_a_name_last_changed_and_by_what() -> None:
     assert host.outcome == "host" and host.written == {"rate": "0.08"}
     assert not ERRAND.when("nothing")
     assert repr(ERRAND.at(2)).startswith("<Moment 2  ok ") and len(repr(ERRAND.at(2))) < 120
-
-
-def test_what_a_step_read_and_wrote() -> None:
     assert (ERRAND.at(2).reads(), list(ERRAND.at(2).written)) == (["rate", "total"], ["total"])
     assert ERRAND.at(6).undone and ERRAND.at(6).outcome == "timeout" and "(undone)" in str(ERRAND.at(6))
     told = ERRAND.at(4).describe()

@@ -34,7 +34,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.forms import line_of
 from tests.footprint import until
 
-POLICY = Policy.load("standard").replace(
+POLICY = Policy.load("calculator").replace(
     tools={"approval": ["pay"]}, filesystem={"workspace": "read-write"}, builtins={"add": ["open"]}
 )
 
@@ -67,15 +67,23 @@ class Desk:
         raise Later(f"no rooms on {day} yet", seconds=3600)
 
 
-@pytest.fixture
-def desk() -> Desk:
-    return Desk()
-
-
-@pytest.fixture
-def sandbox(desk: Desk) -> Iterator[Sandbox]:
+@pytest.fixture(scope="module")
+def at_desk(_own_temporary_directory: None) -> Iterator[tuple[Sandbox, Desk]]:
+    desk = Desk()
     with Sandbox(POLICY, tools=[desk.price, desk.pay, desk.book], approval=desk.approval, spare=0) as opened:
-        yield opened
+        yield opened, desk
+
+
+@pytest.fixture
+def desk(at_desk: tuple[Sandbox, Desk]) -> Desk:
+    desk = at_desk[1]
+    Desk.__init__(desk)
+    return desk
+
+
+@pytest.fixture
+def sandbox(at_desk: tuple[Sandbox, Desk], desk: Desk) -> Sandbox:
+    return at_desk[0]
 
 
 @pytest.fixture
@@ -120,7 +128,7 @@ def test_a_step_waits_and_goes_on(sandbox: Sandbox, session: Session, desk: Desk
     assert [call.tool for call in session.rollback(steps=2)] == ["price", "price", "pay"], "each once"
 
 
-def test_what_an_approval_answers(session: Session, desk: Desk) -> None:
+def test_what_an_approval_answers_and_errors_before_it_are_answered_as_they_were(session: Session, desk: Desk) -> None:
     program = "try:\n    got = pay(3, to='Bob')\nexcept PermissionError as error:\n    got = str(error)\ngot"
     session.run(program)
     assert session.answer(Deny("not to Bob")).value == "pay(): not to Bob"
@@ -134,38 +142,6 @@ def test_what_an_approval_answers(session: Session, desk: Desk) -> None:
             session.answer(wrong)
     assert session.answer(True).value == "3 to Bob"
     assert desk.done == [("pay", 3, "Eve"), ("pay", 3, "Bob")]
-
-
-def test_a_tool_puts_itself_off(session: Session) -> None:
-    program = "room = book('Friday')\nroom"
-    waits = session.run(program).waiting_for
-    assert (waits.asked, waits.note) == ("tool", "no rooms on Friday yet")
-    assert waits.until - waits.since == timedelta(hours=1)
-    assert session.answer({"room": 4}).value == {"room": 4}
-    session.run(program)
-    assert session.answer(True).value is True
-    session.run(program)
-    again = session.answer(Allow())
-    assert again.outcome == "waiting", "it was called again, and has put itself off again"
-    with pytest.raises(TypeError, match="cannot cross"):
-        session.answer(object())
-    failed = session.answer(Deny("no room for you"))
-    assert failed.error.message == "book(): no room for you"
-
-
-def test_a_tool_may_return_later_and_be_asynchronous() -> None:
-    calls = iter([Later("busy"), "done"])
-
-    async def work() -> Any:
-        await asyncio.sleep(0)
-        return next(calls)
-
-    with Sandbox("standard", tools=[work], spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("work()").outcome == "waiting"
-        assert session.answer(Allow()).value == "done"
-
-
-def test_errors_and_refusals_before_it_are_answered_as_they_were(session: Session, desk: Desk) -> None:
     program = """
 try:
     price("stone")
@@ -183,6 +159,40 @@ why
     value = session.answer(Allow()).value
     assert value.startswith("price(): a stone has no price; price()")
     assert desk.done == [*first, ("pay", 1, "shop")]
+
+
+def test_a_tool_puts_itself_off_and_a_step_is_given_up(session: Session) -> None:
+    program = "room = book('Friday')\nroom"
+    waits = session.run(program).waiting_for
+    assert (waits.asked, waits.note) == ("tool", "no rooms on Friday yet")
+    assert waits.until - waits.since == timedelta(hours=1)
+    assert session.answer({"room": 4}).value == {"room": 4}
+    session.run(program)
+    assert session.answer(True).value is True
+    session.run(program)
+    again = session.answer(Allow())
+    assert again.outcome == "waiting", "it was called again, and has put itself off again"
+    with pytest.raises(TypeError, match="cannot cross"):
+        session.answer(object())
+    failed = session.answer(Deny("no room for you"))
+    assert failed.error.message == "book(): no room for you"
+    session.run("total = 1")
+    session.run(SHOPPING)
+    assert [(call.tool, call.outcome) for call in session.cancel_waiting()] == [("price", "ok"), ("price", "ok")]
+    assert session.run("total").value == 1
+    assert session.waiting_for is None
+
+
+def test_a_tool_may_return_later_and_be_asynchronous() -> None:
+    calls = iter([Later("busy"), "done"])
+
+    async def work() -> Any:
+        await asyncio.sleep(0)
+        return next(calls)
+
+    with Sandbox("calculator", tools=[work], spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("work()").outcome == "waiting"
+        assert session.answer(Allow()).value == "done"
 
 
 @pytest.mark.parametrize(
@@ -216,15 +226,6 @@ def behind_its_back(session: Session, name: str, value: Any) -> None:
     waiting, waits.waiting = waits.waiting, None
     session.set(name, value)
     waits.waiting = waiting
-
-
-def test_random_numbers_are_the_same_again(session: Session) -> None:
-    result = session.run("import random\npay(random.randint(1, 10**12))")
-    amount = result.waiting_for.arguments["amount"]
-    assert session.answer(Allow()).value == f"{amount} to shop"
-    second = session.run("pay(random.randint(1, 10**12))").waiting_for
-    assert second.arguments["amount"] != amount
-    assert session.answer(Allow()).ok
 
 
 @pytest.mark.modules("numpy")
@@ -264,15 +265,7 @@ def test_nothing_else_changes_the_state_meanwhile(session: Session) -> None:
         session.cancel_waiting()
 
 
-def test_a_step_is_given_up(session: Session) -> None:
-    session.run("total = 1")
-    session.run(SHOPPING)
-    assert [(call.tool, call.outcome) for call in session.cancel_waiting()] == [("price", "ok"), ("price", "ok")]
-    assert session.run("total").value == 1
-    assert session.waiting_for is None
-
-
-def test_what_a_step_was_given_it_is_given_again(session: Session) -> None:
+def test_a_step_is_given_again_what_it_was_given_and_the_same_random_numbers(session: Session) -> None:
     program = "import sys\npay(int(input()))\n(sys.argv, input())"
     result = session.run(program, stdin="4\nrest\n", argv=["shop.py", "-v"], timeout=3.0)
     assert result.waiting_for.arguments == {"amount": 4}
@@ -280,6 +273,12 @@ def test_what_a_step_was_given_it_is_given_again(session: Session) -> None:
     assert session.run("x = 1\npay(1)\n1 / 0", atomic=True).outcome == "waiting"
     result = session.answer(Allow())
     assert (result.outcome, result.state) == ("error", "restored")
+    result = session.run("import random\npay(random.randint(1, 10**12))")
+    amount = result.waiting_for.arguments["amount"]
+    assert session.answer(Allow()).value == f"{amount} to shop"
+    second = session.run("pay(random.randint(1, 10**12))").waiting_for
+    assert second.arguments["amount"] != amount
+    assert session.answer(Allow()).ok
 
 
 @pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
@@ -336,7 +335,7 @@ def test_it_is_in_a_saved_state(session: Session, desk: Desk, tmp_path: Path) ->
         assert restored.answer(Allow()).value == "107 to shop"
         assert desk.done == [*made, ("pay", 107, "shop")]
         assert restored.read_file("list.txt") == b"pear, fig"
-    with Sandbox("standard", spare=0) as poor, poor.restore(tmp_path / "state") as lacks:
+    with Sandbox("calculator", spare=0) as poor, poor.restore(tmp_path / "state") as lacks:
         with pytest.raises(StepWaiting, match="there is no tool 'pay' here"):
             lacks.answer(Allow())
         lacks.cancel_waiting()
@@ -420,7 +419,7 @@ def test_effects_follow_the_step_that_waits() -> None:
         return Later("who knows")  # type: ignore[return-value]
 
     program = "send('Ann')\nseat = reserve(4)\nask()"
-    with Sandbox("standard", tools=[send, reserve, ask], spare=0) as sandbox:
+    with Sandbox("calculator", tools=[send, reserve, ask], spare=0) as sandbox:
         with sandbox.session() as session:
             assert session.run(program).outcome == "waiting"
             session.variables()
@@ -450,7 +449,7 @@ def test_an_approval_of_deferred_calls_is_put_off() -> None:
     def send(to: str) -> None:
         sent.append(to)
 
-    policy = Policy.load("standard").replace(tools={"approval": ["send"]})
+    policy = Policy.load("calculator").replace(tools={"approval": ["send"]})
     opened = Sandbox(policy, tools=[send], approval=lambda *_: answers.pop(0), spare=0)
     with opened as sandbox, sandbox.session() as session:
         result = session.run("send('Ann')")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
-from safeexec import RecordOptions
+from safeexec import RecordOptions, Sandbox
 from safeexec.errors import RecordingError
 from safeexec.recordings import writer as module
 from safeexec.recordings.format import FORMAT, Heading, Note, Record, Stop
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.writer import RecordWriter
 from tests.alone import alone
+from tests.engine.linux.forked import exit_status
 
 FIRST = Heading(format=FORMAT, safeexec="0", python="3")
 
@@ -148,18 +150,14 @@ def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path) -> N
     assert path.read_bytes().endswith(b"\n") and not isinstance(records[-1], Stop) and len(records) > 4
 
 
-KILLED = """
-import os, sys
-from safeexec import RecordOptions, Sandbox
-with Sandbox("calculator", spare=0) as sandbox:
-    session = sandbox.session(record=RecordOptions(path=sys.argv[1], durable=True))
-    session.run("x = 1").check()
-    os.kill(os.getpid(), 9)
-"""
-
-
 def test_what_was_told_is_there_when_the_host_is_killed(tmp_path: Path) -> None:
-    alone(KILLED, tmp_path / "r.jsonl")
+    def host() -> None:
+        with Sandbox("calculator", spare=0) as sandbox:
+            session = sandbox.session(record=RecordOptions(path=tmp_path / "r.jsonl", durable=True))
+            session.run("x = 1").check()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert exit_status(host) == -signal.SIGKILL
     *_, last = recording = list(Recording(tmp_path / "r.jsonl"))
     assert last.outcome == "ok" and len(recording) == 3
 
@@ -168,12 +166,13 @@ def test_a_fork_of_the_host_writes_nothing(tmp_path: Path) -> None:
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl"))
     writer.add(FIRST)
     writer.flush()
-    if not (child := os.fork()):
+
+    def write_on() -> None:
         writer.add(FIRST)
         writer.flush()
         writer.close()
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+
+    assert exit_status(write_on) == 0
     writer.close()
     assert [type(record).__name__ for record in Recording(tmp_path / "r.jsonl")] == ["Heading", "Stop"]
 

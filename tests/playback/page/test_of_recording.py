@@ -50,7 +50,7 @@ def step(number: int, source: str, *, session: int = 1, outcome: str = "ok", sta
     return [f.Run(session=session, step=number, source=source), ended]
 
 
-def test_a_way_back_leaves_what_was_undone_beside() -> None:
+def test_what_was_undone_killed_or_failed_leads_nowhere() -> None:
     rows = record(*step(1, "a"), *step(2, "b"), f.RolledBack(step=2, now=1), *step(3, "c"))
     assert [(node.title, node.parent, node.undone) for node in rows[1:]] == [
         ("a", 0, False),
@@ -58,14 +58,8 @@ def test_a_way_back_leaves_what_was_undone_beside() -> None:
         ("roll back to the state after step 1", 1, False),
         ("c", 3, False),
     ]
-
-
-def test_a_killed_step_leads_nowhere() -> None:
     rows = record(*step(1, "a"), *step(2, "b", outcome="timeout", state="restored"), *step(3, "c"))
     assert [(node.title, node.parent, node.undone) for node in rows[2:]] == [("b", 1, True), ("c", 1, False)]
-
-
-def test_what_failed_changes_nothing() -> None:
     rows = record(*step(1, "a"), f.RolledBack(step=1, now=1, name="x", problem="CheckpointError: no checkpoint 'x'"))
     assert (rows[2].outcome, rows[2].parent, rows[1].undone) == ("error", 1, False)
 
@@ -141,18 +135,12 @@ def calls_of_one_step(n: int) -> list[f.Record]:
     return [*calls, f.Ended(outcome="ok")]
 
 
-def test_the_calls_of_a_step_take_no_longer_than_they_are() -> None:
+def test_calls_rows_and_branches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert growth(of_recording, calls_of_one_step, 1 << 8, 1 << 12) < SLACK
-
-
-def test_a_page_has_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested: list[f.Record] = [f.Branched(session=number, branches=[number + 1]) for number in range(1, LEVELS + 500)]
+    page = of_recording([*nested, f.RolledBack(session=LEVELS + 500, now=7)])
+    assert page.nodes[-1].kind == "rollback"
     monkeypatch.setattr("safeexec.playback.page.of_recording.MAX_ROWS", 100)
     page = of_recording(f.Note(text="x") for _ in range(110))
     assert len(page.nodes) == 101
     assert "no more than" in page.nodes[-1].title
-
-
-def test_a_state_is_looked_for_through_so_many_branches() -> None:
-    nested: list[f.Record] = [f.Branched(session=number, branches=[number + 1]) for number in range(1, LEVELS + 500)]
-    page = of_recording([*nested, f.RolledBack(session=LEVELS + 500, now=7)])
-    assert page.nodes[-1].kind == "rollback"

@@ -131,7 +131,7 @@ def host(job: Job, opened: Callable[[], None]) -> int:
     while not ended:
         try:
             if sandbox is None:
-                sandbox = Sandbox("standard", tools=[pay, send], store=job.store, durable=job.durable)
+                sandbox = Sandbox("calculator", tools=[pay, send], store=job.store, durable=job.durable)
                 sandbox.open()
             ended = go_on(sandbox)
         except SessionTaken as error:

@@ -133,7 +133,7 @@ def test_a_damaged_lock_keeps_nobody_out(tmp_path: Path, lock: bytes) -> None:
 
 def test_what_waits_is_listed_unasked(opened: Opened) -> None:
     store = opened()
-    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+    policy = Policy.load("calculator").replace(tools={"approval": ["pay"]})
 
     def pay(amount: int, what: str = "") -> int:
         return amount
