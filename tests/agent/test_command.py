@@ -31,9 +31,12 @@ def test_a_shipped_run_is_shown_offline(name: str, called: Called, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_key_it_says_how_to_go_on(called: Called) -> None:
+def test_without_a_key_it_says_how_to_go_on_and_without_an_answer_that_there_is_none(called: Called) -> None:
     told = called("agent", "What is 2 + 2?")
     assert told.status == 2 and "MISTRAL_API_KEY" in told.err and "--server-url" in told.err
+    with chat_server(Say("")) as server:
+        told = called("agent", "t", "--server-url", server.url)
+    assert told.status == 1 and "No answer: 3 replies in a row" in told.out
 
 
 @pytest.mark.parametrize(
@@ -77,12 +80,20 @@ def test_a_transcript_does_not_choose_its_policy(policy: str, tmp_path: Path, ca
     assert told.status == 2 and "name a policy with --policy" in told.err and "\x1b" not in told.err
 
 
-def test_a_transcript_is_not_mixed_with_another(tmp_path: Path, called: Called) -> None:
+def test_a_transcript_is_a_new_file_and_not_mixed_with_another(
+    tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "run.jsonl").write_text("something\n")
     with chat_server(Say("x")) as server:
         told = called("agent", "t", "--server-url", server.url, "--transcript", "run.jsonl")
     assert (told.status, server.requests) == (2, []) and "--resume" in told.err
     assert (tmp_path / "run.jsonl").read_text() == "something\n"
+    monkeypatch.setattr("time.strftime", lambda form: "agent-now")
+    (tmp_path / "agent-now.jsonl").symlink_to(tmp_path / "mine")
+    with chat_server(Say("x")) as server:
+        assert called("agent", "t", "--server-url", server.url).status == 0
+    assert not (tmp_path / "mine").exists()
+    assert (tmp_path / "agent-now-1.jsonl").read_text().startswith('{"kind": "task"')
 
 
 def test_ctrl_c_ends_a_run_that_can_be_resumed(called: Called) -> None:
@@ -122,15 +133,6 @@ def test_a_picture_that_cannot_be_written_does_not_end_the_run(tmp_path: Path, c
     assert "picture: none can be written to taken: a link or a file stands in the place" in told.out
 
 
-def test_a_transcript_is_a_new_file(tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.strftime", lambda form: "agent-now")
-    (tmp_path / "agent-now.jsonl").symlink_to(tmp_path / "mine")
-    with chat_server(Say("x")) as server:
-        assert called("agent", "t", "--server-url", server.url).status == 0
-    assert not (tmp_path / "mine").exists()
-    assert (tmp_path / "agent-now-1.jsonl").read_text().startswith('{"kind": "task"')
-
-
 @pytest.mark.modules("pandas", "matplotlib")
 def test_pictures_and_a_report_are_written(tmp_path: Path, called: Called) -> None:
     (tmp_path / "data.csv").write_text("a,b\n1,2\n3,4\n")
@@ -146,9 +148,3 @@ def test_importing_the_extractor_costs_no_sdk_and_no_sandbox() -> None:
     heavy = "mistralai pydantic httpx yaml rich numpy asyncio msgspec safeexec.engine.host"
     source = f"import sys\nfrom safeexec.agent import extract\nprint({{*'{heavy}'.split()}} & set(sys.modules))"
     assert alone(source, check=True, cwd=Path(__file__).parents[2]).stdout == "set()\n"
-
-
-def test_a_run_without_an_answer_ends_with_status_one(called: Called) -> None:
-    with chat_server(Say("")) as server:
-        told = called("agent", "t", "--server-url", server.url)
-    assert told.status == 1 and "No answer: 3 replies in a row" in told.out

@@ -154,7 +154,8 @@ def test_a_stream_that_is_cut_off_or_hangs_costs_an_attempt(kind: str) -> None:
     body = stream(good) if isinstance(good, Say) else good.body
     cut = body[: CUT[kind]]
     with chat_server(Raw(cut), Raw(cut, hang=True), good) as server:
-        assert model(kind, server, timeout=3.0).complete(ASK).text == "Hello, you."
+        patient = RetryRules(attempts=20, first_wait=0.001, longest_wait=0.05)
+        assert model(kind, server, timeout=0.5, retry=patient).complete(ASK).text == "Hello, you."
 
 
 def test_attempts_end(kind: str) -> None:

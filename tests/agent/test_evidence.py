@@ -101,7 +101,7 @@ def test_the_work_is_linear_in_hostile_text(piece: str, number: int) -> None:
     """Of whatever begins a number, a group or a name, and of what stands between two numbers."""
     value, start = STARTS[number]
     text = f"{start}{piece * 10_000}"[:10_000]
-    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 10, 1 << 12) < SLACK
+    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 8, 1 << 12) < SLACK
 
 
 @pytest.mark.parametrize("words", ["42 people attended.", "The sum of the primes below 20 is 42."])
@@ -110,17 +110,16 @@ def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) 
     assert judge(words, 43).contradicted
 
 
-def test_numbers_of_the_question_may_be_repeated_but_answer_nothing() -> None:
+def test_numbers_of_the_question_percentages_and_vectors_are_judged_as_such() -> None:
     known = known_numbers("What is the square root of 2?")
     assert judge("The square root of 2 is 1.4142.", ROOT, known).matched
     assert judge("The square root of 2 is 2.", ROOT, known).contradicted
     assert judge("The answer is 2; 1.4142 is something else.", ROOT, known).contradicted
-
-
-def test_a_percentage_that_is_computed_as_one_may_be_said_as_it_is() -> None:
     assert judge("62.9%", 62.889, percent=True).matched
     assert not judge("62.9%", 62.889).matched
     assert not judge("0.63%", 0.62889, percent=True).matched
+    assert judge("The product is (0, 0, 1).", [0, 0, 1]).matched
+    assert not judge("The product is (0, 1, 0).", [0, 0, 1]).said
 
 
 # However a number is written
@@ -183,11 +182,6 @@ def test_a_number_agrees_in_whatever_way_it_is_written_and_another_never(writer:
 def test_a_number_that_is_longer_than_prose_is_not_made_a_fraction(value: Any) -> None:
     assert leaves(value) is None
     assert not judge("It is 5.", [value]).matched
-
-
-def test_a_vector_has_an_order_also_with_its_numbers_twice() -> None:
-    assert judge("The product is (0, 0, 1).", [0, 0, 1]).matched
-    assert not judge("The product is (0, 1, 0).", [0, 0, 1]).said
 
 
 @pytest.mark.parametrize(

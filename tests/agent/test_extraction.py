@@ -85,32 +85,23 @@ def test_a_flood_of_anything_is_read(piece: str, size: int) -> None:
     assert extract(flood + "\n</code>" * 10 + "\n```" * 10).kind in ("code", "answer", "none")
 
 
-def test_a_long_program_is_found_whole() -> None:
+def test_a_long_program_is_found_whole_and_what_was_found_is_said_in_words() -> None:
     program = "rows = [\n" + "".join(f"    ({i}, 'item {i}'),\n" for i in range(20_000)) + "]\nprint(len(rows))"
     assert extract(f"Here is the table:\n\n```python\n{program}\n```\nDone.").code == program
-
-
-def test_what_was_found_is_said_in_words() -> None:
     assert "bash" in extract("```bash\nls\n```").found
     assert "tool call" in extract('{"name": "run", "arguments": {}}').found
     assert extract("<code>\nx = 1\n</code>\n<code>\ny = 2\n</code>").found == "2 tags"
 
 
-def test_what_is_too_long_to_be_a_step_is_not_parsed() -> None:
+def test_what_would_hold_the_host_or_fill_its_memory_is_not_parsed() -> None:
     """A megabyte of `a;` takes CPython 1.4 GB; a reply may be four."""
     assert Parser(1 << 20).parses("a;" * (1 << 14))
     assert not Parser(4 << 20).parses("a;" * (1 << 20))
     assert extract("```python\n" + "a;" * (1 << 20) + "\n```").kind == "code"
-
-
-def test_a_dotted_name_that_would_fill_the_memory_is_not_parsed() -> None:
     source = "import " + "a." * 400_000 + "b"
     assert Parser(len(source)).parse(source) is None
     assert extract(f"<code>\n{source}\n</code>").kind == "code"
-
-
-def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
-    """A bare reply of 32,000 characters took 5 s, in which no thread of the host ran."""
+    # A bare reply of 32,000 characters took 5 s, in which no thread of the host ran.
     source = "a" + "\u0301" * 100_000 + "\u0316" * 100_000 + " = 1"
     assert Parser(len(source)).parse(source) is None
     assert extract(source).kind == "answer"

@@ -201,10 +201,15 @@ def test_the_name_behind_final_answer_may_hold_anything(sandbox: Sandbox, value:
     assert CodeAgent(model, sandbox).run("t").answer == "the end"
 
 
-def test_an_answer_that_str_refuses_has_a_text(sandbox: Sandbox) -> None:
+def test_answers_of_any_length_have_a_text_and_code_of_a_megabyte_is_a_rejected_step(sandbox: Sandbox) -> None:
     result = CodeAgent(scripted(code("final_answer(10 ** 5000)")), sandbox).run("t")
     assert (result.answer, result.text) == (10**5000, "<int of about 5001 digits>")
     assert result.transcript.entries[-1]["answer"] == result.text
+    assert len(CodeAgent(scripted("word " * 200_000), sandbox).run("t").answer) == 999_999
+    model = scripted(code("x = 1\n" * 170_000), "too long, then")
+    result = CodeAgent(model, sandbox).run("t")
+    assert result.steps[0].result.outcome == "rejected"
+    assert sum(len(message.content) for message in model.requests[-1]) < 60_000
 
 
 def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
@@ -227,10 +232,14 @@ def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
                 await asyncio.sleep(3600)
             return Reply(self.replies.pop())
 
+    async def all_ways() -> list[AgentResult]:
+        agents = [CodeAgent(model, sandbox, max_seconds=1.0) for model in (Blocking(), Awaited(), Blocking())]
+        return await asyncio.gather(
+            *(agent.run_async("t") for agent in agents[:2]), asyncio.to_thread(agents[2].run, "t")
+        )
+
     try:
-        results = [CodeAgent(Blocking(), sandbox, max_seconds=1.0).run("t")]
-        agents = [CodeAgent(model, sandbox, max_seconds=1.0) for model in (Blocking(), Awaited())]
-        results += [asyncio.run(agent.run_async("t")) for agent in agents]
+        results = asyncio.run(all_ways())
     finally:
         thought.set()
     assert [(result.stop, len(result.steps)) for result in results] == [("max_seconds", 1)] * 3
@@ -261,14 +270,6 @@ def test_options_are_checked_when_an_agent_is_made(kind: Any, options: dict[str,
 
 
 # Bad replies
-
-
-def test_a_megabyte_of_prose_is_an_answer_and_a_megabyte_of_code_a_rejected_step(sandbox: Sandbox) -> None:
-    assert len(CodeAgent(scripted("word " * 200_000), sandbox).run("t").answer) == 999_999
-    model = scripted(code("x = 1\n" * 170_000), "too long, then")
-    result = CodeAgent(model, sandbox).run("t")
-    assert result.steps[0].result.outcome == "rejected"
-    assert sum(len(message.content) for message in model.requests[-1]) < 60_000
 
 
 class Down:
@@ -306,17 +307,12 @@ def a_model(**names: Any) -> Any:
     return type("Model", (), names)()
 
 
-def test_a_model_that_returns_no_reply_is_named(sandbox: Sandbox) -> None:
+def test_a_model_of_another_shape_is_told(sandbox: Sandbox) -> None:
     with pytest.raises(AgentError, match="'wrong' must return a Reply, not str"):
         CodeAgent(a_model(name="wrong", complete=lambda *_, **__: "text"), sandbox).run("t")
-
-
-def test_a_model_whose_reply_has_no_text_ends_the_run(sandbox: Sandbox) -> None:
-    result = CodeAgent(a_model(name="null", complete=lambda *_, **__: Reply(None)), sandbox).run("t")  # type: ignore[arg-type]
+    null = a_model(name="null", complete=lambda *_, **__: Reply(None))  # type: ignore[arg-type]
+    result = CodeAgent(null, sandbox).run("t")
     assert result.stop == "model_error" and "the text of a Reply is a str" in result.reason
-
-
-def test_a_model_without_a_name_is_refused_before_it_runs(sandbox: Sandbox) -> None:
     with pytest.raises(AgentError, match="a model has a name"):
         CodeAgent(a_model(complete=scripted("1").complete), sandbox)
 
@@ -324,11 +320,15 @@ def test_a_model_without_a_name_is_refused_before_it_runs(sandbox: Sandbox) -> N
 # Native calls
 
 
-def test_native_calls_are_run_and_answered_one_by_one(sandbox: Sandbox) -> None:
+def test_native_calls_are_run_and_answered_one_by_one_also_where_they_are_refused(sandbox: Sandbox) -> None:
     model = scripted(native("x = 2", "x * 21"), "42")
     result = CodeAgent(model, sandbox, native=True).run("t")
     assert [step.result.value for step in result.steps] == [None, 42]
     assert [(m.role, m.tool_call_id) for m in model.requests[1][-2:]] == [("tool", "id0"), ("tool", "id1")]
+    model = scripted(native("x = 1", "x = 2"), "then not")
+    result = CodeAgent(model, sandbox, native=True, confirm=lambda source: False).run("t")
+    assert (result.steps, result.answer) == ((), "then not")
+    assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
 
 
 @pytest.mark.parametrize(
@@ -377,27 +377,24 @@ def test_words_in_data_are_data(sandbox: Sandbox) -> None:
 # The conversation
 
 
-def test_the_prompt_holds_the_card_and_the_task_stands_alone(sandbox: Sandbox) -> None:
+def test_the_prompt_holds_the_card_with_its_tools_and_the_task_stands_alone(sandbox: Sandbox) -> None:
     model = scripted("done")
     CodeAgent(model, sandbox, instructions="Answer in French.").run("Bonjour?")
     system, user = model.requests[0]
     assert sandbox.policy.card().strip() in system.content
     assert "Answer in French." in system.content
     assert user == Message("user", "Bonjour?")
-
-
-def price(fruit: str, count: int = 1) -> float:
-    """What a fruit costs."""
-    return 0.5 * count
-
-
-def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given() -> None:
     with Sandbox("calculator", tools=[price]) as sandbox, sandbox.session(wall_seconds=3) as session:
         for given in (sandbox, session):
             model = scripted(code("price('pear', 4)"), "2")
             assert CodeAgent(model, given).run("t").steps[0].result.value == 2.0
             assert "price(fruit: str, count: int = 1) -> float  What a fruit costs." in model.requests[0][0].content
         assert "3 s per step" in model.requests[0][0].content
+
+
+def price(fruit: str, count: int = 1) -> float:
+    """What a fruit costs."""
+    return 0.5 * count
 
 
 async def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
@@ -485,14 +482,11 @@ def test_a_run_goes_on_from_its_transcript(sandbox: Sandbox, tmp_path_factory: p
     assert [entry["kind"] for entry in Transcript.load(path)].count("end") == 2
 
 
-def test_a_run_that_met_a_limit_goes_on_with_the_reply_that_was_not_run(sandbox: Sandbox) -> None:
+def test_a_resumed_run_goes_on_with_the_reply_that_was_not_run_or_a_further_task(sandbox: Sandbox) -> None:
     first = CodeAgent(scripted(code("x = 1"), code("x + 1")), sandbox, max_steps=1).run("t")
     assert first.stop == "max_steps"
     second = CodeAgent(scripted("The value is two."), sandbox).resume(first.transcript)
     assert ([step.result.value for step in second.steps], second.answer) == ([2], "The value is two.")
-
-
-def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sandbox: Sandbox) -> None:
     first = CodeAgent(scripted(native("final_answer(3)", "x = 1")), sandbox, native=True).run("one")
     model = scripted("ok")
     CodeAgent(model, sandbox, native=True).resume(first.transcript, task="two")
@@ -501,6 +495,10 @@ def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sand
     assert roles == [("user", None), ("assistant", None), *calls, ("assistant", None), ("user", None)]
     assert model.requests[0][-2].content == "3"
     assert last(model).startswith("two\n\nThe session was rebuilt")
+    first = CodeAgent(scripted(code("x = 5"), "five"), sandbox).run("t")
+    model = scripted()
+    again = CodeAgent(model, sandbox).resume(first.transcript)
+    assert (again.answer, again.stop, again.steps, model.requests) == ("five", "answer", (), [])
 
 
 # Pictures
@@ -517,7 +515,9 @@ def url_of(number: int) -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG" + bytes([number])).decode()
 
 
-def test_a_model_that_sees_gets_pictures_behind_the_observation(sandbox: Sandbox) -> None:
+def test_a_model_that_sees_gets_pictures_behind_the_observation_and_another_reads_what_they_are(
+    sandbox: Sandbox,
+) -> None:
     model = scripted(code(DRAWN + "display(Picture(1), Picture(2))"), code("x = 1"), "done")
     CodeAgent(model, sandbox, images=True).run("draw")
     told = model.requests[1][-1]
@@ -525,9 +525,6 @@ def test_a_model_that_sees_gets_pictures_behind_the_observation(sandbox: Sandbox
     assert "Display" in told.content and "base64" not in told.content
     assert [message.pictures for message in model.requests[2]] == [(), (), (), told.pictures, (), ()]
     assert "pictures" in model.requests[0][0].content
-
-
-def test_a_model_that_does_not_see_reads_what_they_are(sandbox: Sandbox) -> None:
     model = scripted(code(DRAWN + "display(Picture(1))"), "done")
     CodeAgent(model, sandbox).run("draw")
     assert not any(message.pictures for message in model.requests[-1])
@@ -578,13 +575,6 @@ def test_a_long_reply_is_read_beside_the_event_loop(sandbox: Sandbox, native_cal
     result = asyncio.run(CodeAgent(model, sandbox, native=native_calls).run_async("t"))
     every, own = time.process_time() - every, time.thread_time() - own
     assert result.answer == "4" and every - own > own
-
-
-def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:
-    model = scripted(native("x = 1", "x = 2"), "then not")
-    result = CodeAgent(model, sandbox, native=True, confirm=lambda source: False).run("t")
-    assert (result.steps, result.answer) == ((), "then not")
-    assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
 
 
 def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
@@ -656,7 +646,7 @@ def test_tools_of_an_agent_have_an_approval() -> None:
 
 # Runs that wait for a person
 
-SHOP = Policy.load("standard").replace(tools={"approval": ["order"]})
+SHOP = Policy.load("calculator").replace(tools={"approval": ["order"]})
 
 
 class Shop:
@@ -722,7 +712,7 @@ def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
             go_on(agent, second, Allow())
 
 
-def test_an_assistant_waits_and_goes_on() -> None:
+def test_an_assistant_waits_and_goes_on_and_what_a_person_denies_the_model_reads() -> None:
     shop, model = Shop(), scripted(code("got = order('plum', look('plum'))"), code("final_answer(3 ** 5)"))
     assistant = MathAssistant(model, SHOP, **shop.opening)
     first = assistant.ask("Order, and what is 3 ** 5?")
@@ -730,6 +720,11 @@ def test_an_assistant_waits_and_goes_on() -> None:
     second = assistant.resume(first.run.transcript, answer=Allow())
     assert (second.answer, second.verified) == (243, True)
     assert shop.done == ["look plum", "order 12 plum"], "each once"
+    shop, model = Shop(), scripted(code(ORDERS[1]), "I was not allowed to.")
+    agent = CodeAgent(model, SHOP, **shop.opening)
+    second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
+    assert second.answer == "I was not allowed to."
+    assert "order(): too many" in last(model)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -772,18 +767,3 @@ def test_a_run_goes_on_in_another_process(tmp_path: Path) -> None:
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
     assert "3 plum ordered" in last(last_model)
     assert Transcript.load(transcript).answered is not None
-
-
-def test_what_a_person_denies_the_model_reads() -> None:
-    shop, model = Shop(), scripted(code(ORDERS[1]), "I was not allowed to.")
-    agent = CodeAgent(model, SHOP, **shop.opening)
-    second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
-    assert second.answer == "I was not allowed to."
-    assert "order(): too many" in last(model)
-
-
-def test_an_answered_run_is_not_run_again(sandbox: Sandbox) -> None:
-    first = CodeAgent(scripted(code("x = 5"), "five"), sandbox).run("t")
-    model = scripted()
-    again = CodeAgent(model, sandbox).resume(first.transcript)
-    assert (again.answer, again.stop, again.steps, model.requests) == ("five", "answer", (), [])

@@ -130,13 +130,12 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
 
 
-def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
+def test_a_diff_in_the_answer_is_asked_for_as_a_step_and_a_change_is_verified_at_the_end(
+    shop: Path,
+) -> None:
     model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", code(GOOD), "Done."], keep_requests=True)
     assert RepairAgent(model, shop, verify=SCRIPT).run().ok
     assert "with replace_text()" in str(model.requests[1][-1].content)
-
-
-def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
     result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')", verify=SCRIPT)
     assert result.ok and len(result.commits) == 1
 
@@ -338,7 +337,7 @@ def verdict(ok: bool = False, ended: str = "exit", **outcomes: str) -> Verificat
     return Verification(ok, "", ended, tests)
 
 
-def test_the_judgement_of_verdicts() -> None:
+def test_the_judgement_of_verdicts_and_of_tests_one_by_one() -> None:
     import_error = verdict(a="failed")
     two_fail = verdict(a__x="failed", a__y="failed", b__z="passed")
     passing = verdict(True, a__x="passed", a__y="passed", b__z="passed")
@@ -347,9 +346,6 @@ def test_the_judgement_of_verdicts() -> None:
     assert passing.better_than(two_fail)
     assert verdict(ended="timeout").worse_than(two_fail)
     assert verdict(True).worse_than(passing), "a run that tells of no tests any more"
-
-
-def test_the_judgement_of_tests_one_by_one() -> None:
     before = verdict(a__x="failed", a__y="passed", b="failed")
     assert not verdict(a__x="failed", a__y="passed", b__z="failed").worse_than(before), "the file is imported now"
     assert not verdict(a__x="passed", a__y="passed", b__z="passed", c="failed").worse_than(before), (
@@ -400,7 +396,7 @@ def test_a_repository_may_ask_for_processes_and_a_cache(shop: Path) -> None:
 
 
 def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:
-    for seconds in (2, 10, 60):
+    for seconds in (1, 10, 60):
         found = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=seconds)
         if found.passed:  # else pytest itself was so slow
             break
@@ -409,24 +405,40 @@ def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:
     assert "The last test that began is tests/test_pricing.py::test_hangs." in found.log
 
 
-def test_tests_may_fork(shop: Path) -> None:
-    found = verified(
-        shop,
-        "import os\n\ndef test_fork():\n    child = os.fork()\n    if not child:\n"
-        "        import pytest, sys\n        pytest.main(['-q', sys.argv[0]])\n        os._exit(0)\n"
-        "    os.waitpid(child, 0)\n",
-    )
-    assert found.ended == "exit", found.log
+MAY = """\
+import getpass, os, subprocess, sys, threading, pytest
+
+def test_fork():
+    child = os.fork()
+    if not child:
+        pytest.main(['-q', sys.argv[0]])
+        os._exit(0)
+    os.waitpid(child, 0)
+
+def test_threads():
+    end = threading.Event()
+    threads = [threading.Thread(target=end.wait) for _ in range(100)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        end.set()
+
+def test_python():
+    assert 'PYTEST_PLUGINS' not in os.environ and getpass.getuser() == 'guest'
+    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'
+
+def test_other():
+    with pytest.raises(OSError):
+        subprocess.run(['/usr/bin/env'])
+"""
 
 
-def test_tests_may_start_a_hundred_threads(shop: Path) -> None:
-    found = verified(
-        shop,
-        "import threading\n\ndef test_threads():\n    end = threading.Event()\n"
-        "    threads = [threading.Thread(target=end.wait) for _ in range(100)]\n    try:\n"
-        "        for thread in threads:\n            thread.start()\n    finally:\n        end.set()\n",
-    )
-    assert found.ok, found.log
+def test_tests_may_fork_start_threads_and_python_and_no_other_program(shop: Path) -> None:
+    found = verified(shop, MAY)
+    assert found.ended == "exit" and found.ok, found.log
+    names = ("fork", "threads", "python", "other")
+    assert found.outcomes == {f"tests/test_pricing.py::test_{name}": "passed" for name in names}
 
 
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
@@ -442,13 +454,10 @@ def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
     assert PROGRAMS in found.log
 
 
-def test_the_log_of_a_script_shows_its_lines_and_not_those_that_ran_it(shop: Path) -> None:
+def test_the_log_of_a_script_shows_its_lines_and_no_test_at_all_is_no_success(shop: Path) -> None:
     found = verified(shop, "x = 1\nassert x == 2, 'not two'\n", "python", "tests/test_pricing.py")
     assert 'File "tests/test_pricing.py", line 2' in found.log and "not two" in found.log
     assert "<step" not in found.log and "runpy" not in found.log
-
-
-def test_no_test_at_all_is_no_success(shop: Path) -> None:
     found = verified(shop, "raise SystemExit(0)\n", "python", "-m", "unittest", "tests.test_pricing")
     assert not found.ok
     assert "No test ran." in found.log

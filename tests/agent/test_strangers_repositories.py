@@ -89,16 +89,13 @@ def test_no_git_of_a_repository_runs(repository: Path, tmp_path: Path, prepare: 
 # What is in the tree
 
 
-def test_what_is_no_file_is_not_waited_for(repository: Path) -> None:
+def test_what_is_no_file_is_not_waited_for_and_a_sparse_one_refused_by_its_size(repository: Path) -> None:
     os.mkfifo(repository / "src/pipe")
     os.symlink("/dev/zero", repository / "src/zero")
     os.symlink("/proc/kmsg", repository / "src/kmsg")
     copy = WorkingCopy(repository, ["src"])
     assert copy.files() == ["check.py", "src/m.py"]
     assert [path for path, *_ in copy.visible()] == ["check.py", "src/m.py"]
-
-
-def test_a_sparse_file_is_refused_by_its_size(repository: Path) -> None:
     with (repository / "src/large").open("wb") as file:
         file.truncate(3 << 30)
     with pytest.raises(RepairError, match=r"src/large: the repository is larger than 256 MiB"):
@@ -175,19 +172,16 @@ def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Pa
         assert (repository / "src/m.py").read_text() == BROKEN
 
 
-def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:
+def test_what_is_applied_runs_as_nobody_else_and_another_name_of_the_file_keeps_its_text(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "src/m.py").chmod(0o4755)
     copy = mended(repository)
     os.link(repository / "src/m.py", tmp_path / "mine")
     copy.apply()
     assert (repository / "src/new/x.py").exists()
     assert (tmp_path / "mine").read_text() == BROKEN
     assert (repository / "src/m.py").read_text() == MENDED
-
-
-def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
-    (repository / "src/m.py").chmod(0o4755)
-    copy = mended(repository)
-    copy.apply()
     assert (repository / "src/m.py").stat().st_mode & 0o7777 == 0o755
 
 

@@ -186,13 +186,10 @@ def test_any_result_has_a_repr(answer: object) -> None:
     assert len(repr(MathAnswer(answer, as_text(answer), "", True, run, ""))) < 300
 
 
-def test_answers_that_cannot_be_compared_are_not_the_same() -> None:
+def test_answers_are_compared_and_told_whatever_they_are() -> None:
     assert is_same([10**5000], [10**5000]) and is_same(float("nan"), float("nan"))
     assert not is_same({10**5000: Decimal("sNaN")}, {10**5000: Decimal("sNaN")})
     assert not is_same([Decimal("sNaN")], [Decimal(1)]) and not is_same(1, 1.0)
-
-
-def test_objects_that_stayed_in_the_sandbox_are_told_as_they_print_themselves() -> None:
     root = Opaque("Mul", "-sqrt(2)", reason="it stays")
     assert as_text({"roots": [root], "both": (root, 2)}) == "{'roots': [-sqrt(2)], 'both': (-sqrt(2), 2)}"
 

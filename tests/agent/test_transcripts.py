@@ -112,31 +112,35 @@ def steps(count: int, size: int) -> list[dict[str, object]]:
     return entries
 
 
-def test_old_observations_are_shortened_first_and_new_ones_kept() -> None:
+def test_old_observations_are_shortened_then_the_middle_goes_and_the_newest_task_never() -> None:
     messages = conversation(steps(30, 2000), "system", 10_000)
     assert len(messages) == 62
     assert "characters left out" in messages[3].content
     assert messages[-1].content == "seen 29 " + "x" * 2000
-
-
-def test_then_the_middle_is_left_out_and_said_to_be() -> None:
     messages = conversation(steps(300, 2000), "system", 5_000)
     assert messages[1].content.startswith("the task\n\n(The ")
     assert messages[2].role == "assistant"
     assert "seen 299" in messages[-1].content
-
-
-def test_thinking_does_not_go_back_to_the_model() -> None:
-    replies = [{"kind": "reply", "text": f"<think>\nhm\n</think>{said}"} for said in ("\nSo.", "")]
-    messages = conversation([{"kind": "task", "task": "t"}, *replies], "system", 10_000)
-    assert [message.content.strip() for message in messages[2:]] == ["So.", "Go on.", "(empty reply)", "Go on."]
-
-
-def test_the_newest_task_is_never_left_out() -> None:
     entries = [*steps(3, 10), {"kind": "task", "task": "the further task"}, *steps(300, 2000)[1:]]
     messages = conversation(entries, "system", 5_000)
     assert messages[1].content.startswith("the task\n\n(The ")
     assert messages[1].content.endswith("the further task")
+
+
+def test_thinking_does_not_go_back_and_a_conversation_ends_with_a_word_of_the_user() -> None:
+    replies = [{"kind": "reply", "text": f"<think>\nhm\n</think>{said}"} for said in ("\nSo.", "")]
+    messages = conversation([{"kind": "task", "task": "t"}, *replies], "system", 10_000)
+    assert [message.content.strip() for message in messages[2:]] == ["So.", "Go on.", "(empty reply)", "Go on."]
+    entries: list[dict[str, object]] = [
+        {"kind": "task", "task": "t"},
+        {"kind": "reply", "text": "no"},
+        {"kind": "end", "stop": "refused", "reason": "filtered", "answer": None},
+    ]
+    assert conversation(entries, "system", 10_000)[-1] == Message("user", "Go on.")
+    resumed = conversation([*entries, {"kind": "reply", "text": "yes"}], "system", 10_000)
+    assert [message.role for message in resumed] == ["system", "user", "assistant", "user", "assistant", "user"]
+    entries.append({"kind": "task", "task": "then this"})
+    assert conversation(entries, "system", 10_000)[-1].content == "(The work was stopped: filtered.)\n\nthen this"
 
 
 @pytest.mark.parametrize("arguments", ["print(1", "[1]", "1", '{"code": "' + "x" * 100_000 + '"}', "[" * 100_000])
@@ -149,19 +153,6 @@ def test_arguments_go_back_as_an_object_of_bounded_size(arguments: str) -> None:
     (sent,) = conversation(entries, "system", 10_000)[2].tool_calls
     assert json.loads(sent.arguments)["code"].startswith(arguments[:1])
     assert len(sent.arguments) < 40_000 and sent.name == "set_policy_"
-
-
-def test_a_conversation_ends_with_a_word_of_the_user() -> None:
-    entries: list[dict[str, object]] = [
-        {"kind": "task", "task": "t"},
-        {"kind": "reply", "text": "no"},
-        {"kind": "end", "stop": "refused", "reason": "filtered", "answer": None},
-    ]
-    assert conversation(entries, "system", 10_000)[-1] == Message("user", "Go on.")
-    resumed = conversation([*entries, {"kind": "reply", "text": "yes"}], "system", 10_000)
-    assert [message.role for message in resumed] == ["system", "user", "assistant", "user", "assistant", "user"]
-    entries.append({"kind": "task", "task": "then this"})
-    assert conversation(entries, "system", 10_000)[-1].content == "(The work was stopped: filtered.)\n\nthen this"
 
 
 @st.composite

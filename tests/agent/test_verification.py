@@ -18,7 +18,7 @@ from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, read_log
 from safeexec.agent.repair.witness import read_report
 from tests.agent.scripted import code
-from tests.agent.test_repair import LEAN, verify
+from tests.agent.test_repair import verify
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
 HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
@@ -68,7 +68,7 @@ def test_nothing_is_written_where_files_are_held_out(halves: Path, path: str) ->
     assert "held/secret.py" in [path for path, _, _ in copy.visible(hidden=True)]
 
 
-def test_the_files_that_words_name() -> None:
+def test_the_files_that_words_name_and_the_code_of_a_repository() -> None:
     paths = ["src/m.py", "tests/test_a.py", "tests/held/test_b.py", "tests/held/data.json", "run.py"]
 
     def hidden(*words: str, shown: tuple[str, ...] = ()) -> list[str]:
@@ -80,9 +80,6 @@ def test_the_files_that_words_name() -> None:
     assert hidden("bash", "-c", "cd . && pytest 'tests/held'") == ["tests/held/test_b.py", "tests/held/data.json"]
     assert hidden("pytest", "--cov", "src", "run.py") == ["run.py"], "what may be edited is not held out"
     assert "tests/test_a.py" not in hidden("pytest", "tests", shown=("pytest", "tests/test_a.py"))
-
-
-def test_the_code_of_a_repository_is_guessed() -> None:
     assert likely_code(["src/a/b.py", "tests/test_a.py", "setup.py", "docs/conf.py"]) == ["src"]
     assert likely_code(["shop/__init__.py", "shop/price.py", "tests/__init__.py", "tool.py", "test_tool.py"]) == [
         "shop", "tool.py",
@@ -122,19 +119,6 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
         assert verifier.run(copy).ok
 
 
-def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
-    (halves / "pytest.ini").write_text(f"{LEAN} -p no:xdist\n")
-    (halves / "test_m.py").write_text(
-        "import getpass, os, subprocess, sys, pytest\n\ndef test_program():\n"
-        "    assert 'PYTEST_PLUGINS' not in os.environ and getpass.getuser() == 'guest'\n"
-        "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
-        "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
-    )
-    verdict = verify(WorkingCopy(halves, ["."]), "pytest", "-q")
-    assert verdict.ok, verdict.log
-    assert verdict.outcomes == {"test_m.py::test_program": "passed", "test_m.py::test_other": "passed"}
-
-
 def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     assert shutil.which("bash")
     line = ["bash", "-c", f"{sys.executable} -c 'import m' && {sys.executable} check.py"]
@@ -147,9 +131,11 @@ def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     assert verify(WorkingCopy(halves, ["."]), *line, policy=shell).ok
 
 
-def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
+def test_a_policy_for_guest_code_and_a_command_that_holds_nothing_out_are_refused(halves: Path) -> None:
     with pytest.raises(RepairError, match=r"needs language\.mode: python"):
         verify(WorkingCopy(halves, ["."]), "pytest", policy="standard")
+    with pytest.raises(RepairError, match="names no file of the repository"):
+        RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
 
 
 @pytest.mark.parametrize(
@@ -194,11 +180,6 @@ def test_what_the_program_says_of_its_end_is_a_strangers_word(halves: Path) -> N
         verdict = verify(WorkingCopy(halves, ["."]), "python", "check.py")
         assert not verdict.ok and said in verdict.log, program
         assert "\x1b" not in verdict.log and len(verdict.log) < 10_000
-
-
-def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
-    with pytest.raises(RepairError, match="names no file of the repository"):
-        RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
 
 
 @pytest.mark.slow

@@ -62,11 +62,22 @@ def test_a_character_that_the_encoding_has_not_is_named(project: Path) -> None:
         opened(project).read("src/code.py")
 
 
-def test_a_file_is_no_directory(project: Path) -> None:
+def test_a_file_is_no_directory_and_a_directory_none_when_its_files_are_gone(project: Path) -> None:
     copy = opened(project)
     with pytest.raises(RepairError, match=r"src/code\.py/x\.py: cannot be written"):
         copy.write("src/code.py/x.py", "a file is no directory")
     assert copy.pending == []
+    copy = opened(project)
+    copy.write("src/new/inner/x.py", "x\n")
+    for directory in (".", "src", "src/new", "src/new/inner/"):
+        with pytest.raises(RepairError, match="is a directory"):
+            copy.read(directory)
+    with pytest.raises(RepairError, match="is a directory"):
+        copy.write("src/new/inner", "x\n")
+    copy.roll_back()
+    with pytest.raises(RepairError, match="no such file"):
+        copy.read("src/new")
+    copy.write("src/new", "x\n")
 
 
 def test_a_model_cannot_fill_the_disk(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,20 +107,6 @@ def test_a_path_is_no_deeper_than_a_repository(project: Path) -> None:
             act(deeper)
 
 
-def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> None:
-    copy = opened(project)
-    copy.write("src/new/inner/x.py", "x\n")
-    for directory in (".", "src", "src/new", "src/new/inner/"):
-        with pytest.raises(RepairError, match="is a directory"):
-            copy.read(directory)
-    with pytest.raises(RepairError, match="is a directory"):
-        copy.write("src/new/inner", "x\n")
-    copy.roll_back()
-    with pytest.raises(RepairError, match="no such file"):
-        copy.read("src/new")
-    copy.write("src/new", "x\n")
-
-
 @pytest.mark.parametrize("place", ["src2/x.py", "src/", "SRC/x.py", "src/../x.py", "/src/x.py", ".git/x", "src/.GIT/x"])
 def test_what_is_not_below_the_editable_path_is_refused(project: Path, place: str) -> None:
     (project / "src2").mkdir()
@@ -117,11 +114,16 @@ def test_what_is_not_below_the_editable_path_is_refused(project: Path, place: st
         opened(project).write(place, "x")
 
 
-def test_a_file_that_is_spelt_as_version_control_is_left_out(project: Path) -> None:
+def test_version_control_and_a_virtual_environment_are_left_out(project: Path) -> None:
     (project / ".GIT").write_text("not a repository")
     (project / "src" / ".Git").mkdir()
     (project / "src" / ".Git" / "x.py").write_text("x = 1")
     assert [path for path in opened(project).files() if ".git" in path.lower()] == []
+    for name in ("src/venv", "env"):
+        (project / name).mkdir()
+        (project / name / "__init__.py").write_text("")
+    (project / "env/pyvenv.cfg").write_text("")
+    assert list(opened(project).files()) == ["src/code.py", "src/venv/__init__.py"]
 
 
 def test_links_inside_the_tree_do_not_widen_what_can_be_written(project: Path) -> None:
@@ -150,14 +152,6 @@ def test_what_links_lead_to_is_there_for_the_verification(project: Path, tmp_pat
     assert [path for path, *_ in opened(project).visible()] == [
         "data/rates", "src/code.py", "src/data/rates", "src/rates",
     ]  # fmt: skip
-
-
-def test_a_virtual_environment_is_left_out_and_a_package_of_its_name_is_not(project: Path) -> None:
-    for name in ("src/venv", "env"):
-        (project / name).mkdir()
-        (project / name / "__init__.py").write_text("")
-    (project / "env/pyvenv.cfg").write_text("")
-    assert list(opened(project).files()) == ["src/code.py", "src/venv/__init__.py"]
 
 
 def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:

@@ -173,7 +173,7 @@ def test_an_error_at_any_call_leaves_nothing_open(error: Exception) -> None:
             assert result.why == "lost" and "the zygote died" in result.message and result.best is None
 
 
-def test_a_refusal_is_tried_again_with_fewer() -> None:
+def test_a_refusal_is_tried_again_with_fewer_and_told_where_there_are_none() -> None:
     expected = told(found(World(x=1)).tree)
     for at in range(1, 12):
         world = World(x=1)
@@ -186,29 +186,23 @@ def test_a_refusal_is_tried_again_with_fewer() -> None:
         world.before = refuse
         result = found(world)
         assert told(result.tree) == expected and not left_open(world, result)
-
-
-def test_where_no_branch_may_be_made_the_search_says_so() -> None:
     result = found(World(0, x=1))
     assert (result.why, result.best) == ("refused", None) and "0 allowed" in result.message
 
 
-def test_deep_searches_begin_again_from_the_root() -> None:
-    """A process has only so many layers: after some branches of branches a state is made by its programs alone."""
-    world = World()
-    root = world.root(x=0)
-    with search(root, ["x += 1", "x -= 1"], "x", method="beam", width=1, depth=30, budget=Budget(None)) as result:
-        assert result.score == 30 and len(result.sources) == 30 and result.spent.replayed > 0
-        assert not left_open(world, result)
-
-
-def test_a_program_that_fails_when_it_is_run_once_more_is_a_dead_end() -> None:
+def test_a_program_that_fails_when_it_is_run_once_more_is_a_dead_end_and_deep_searches_begin_again() -> None:
     world, runs = World(1), iter(range(9))
     root = world.root(x=0, run=lambda: next(runs))
     once, after = "x = 5 if run() == 0 else 1 / 0", "x = x + 1"
     result = search(root, [once, after], "x", method="beam", width=2, depth=2)
     assert "failed when it was run once more: ZeroDivisionError" in result.tree.nodes[1].problem
     assert not left_open(world, result)
+    # A process has only so many layers: after some branches of branches a state is made by its programs alone.
+    world = World()
+    root = world.root(x=0)
+    with search(root, ["x += 1", "x -= 1"], "x", method="beam", width=1, depth=30, budget=Budget(None)) as result:
+        assert result.score == 30 and len(result.sources) == 30 and result.spent.replayed > 0
+        assert not left_open(world, result)
 
 
 PROPOSERS: list[tuple[Any, str, int]] = [
@@ -308,16 +302,7 @@ def test_a_program_that_scores_leaves_no_trace(method: Method) -> None:
         assert root.names == {"x": 1} and not left_open(world, result)
 
 
-def test_time_is_a_budget_and_a_goal_ends_it() -> None:
-    world = World()
-    for why in ("steps", "seconds", "tokens"):
-        result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(**{why: 0}))  # type: ignore[arg-type]
-        assert (result.why, result.spent.steps, result.best, len(result.tree.nodes)) == (why, 0, None, 1)
-    result = search(world.root(x=1), [f"x = {n}" for n in range(100)], "x", goal=3, budget=Budget(None))
-    assert result.why == "goal" and result.spent.steps < 60
-
-
-def test_progress_is_told() -> None:
+def test_progress_is_told_time_is_a_budget_and_a_goal_ends_it() -> None:
     world = World()
     steps: list[int] = []
     result = search(world.root(x=1), OPS, NEAR, method="beam", progress=lambda tree: steps.append(tree.spent.steps))
@@ -327,6 +312,12 @@ def test_progress_is_told() -> None:
         raise KeyboardInterrupt
 
     assert search(world.root(x=1), OPS, NEAR, progress=stop).why == "interrupted"
+    world = World()
+    for why in ("steps", "seconds", "tokens"):
+        result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(**{why: 0}))  # type: ignore[arg-type]
+        assert (result.why, result.spent.steps, result.best, len(result.tree.nodes)) == (why, 0, None, 1)
+    result = search(world.root(x=1), [f"x = {n}" for n in range(100)], "x", goal=3, budget=Budget(None))
+    assert result.why == "goal" and result.spent.steps < 60
 
 
 def test_arguments_that_make_no_sense() -> None:
