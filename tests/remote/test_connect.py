@@ -200,7 +200,7 @@ def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path)
         assert again.get("x") == 1
 
 
-def test_files_and_pictures_are_bytes(there: Sandbox) -> None:
+def test_files_and_displays_are_bytes_and_one_that_changes_is_told_as_such(there: Sandbox) -> None:
     with there.session() as session:
         session.write_file("in.bin", bytes(range(256)))
         assert session.run("data = open('in.bin', 'rb').read(); data").value == bytes(range(256))
@@ -210,9 +210,6 @@ def test_files_and_pictures_are_bytes(there: Sandbox) -> None:
         (display,) = session.run(PICTURE, on_display=seen.append).displays
         assert display.png == b"\x89PNG\r\n\x1a\n" + bytes(range(256)) and display.html == "<b>é</b>"
         assert [dict(shown) for shown in seen] == [dict(display)]
-
-
-def test_a_display_that_changes_is_told_as_such(there: Sandbox) -> None:
     with there.session() as session:
         source = "handle = display('one', display_id='d')\nhandle.update('two')"
         seen: list[Display] = []
@@ -232,7 +229,7 @@ def displays_here(source: str) -> tuple[Display, ...]:
         return sandbox.run(source).displays
 
 
-def test_output_is_heard_in_the_callers_thread(there: Sandbox) -> None:
+def test_output_is_heard_in_the_callers_thread_and_what_a_listener_raises_stops_the_step(there: Sandbox) -> None:
     heard: list[tuple[str, str, int]] = []
 
     def hear(stream: str) -> Callable[[str], None]:
@@ -243,6 +240,14 @@ def test_output_is_heard_in_the_callers_thread(there: Sandbox) -> None:
         session.run(source, on_stdout=hear("out"), on_stderr=hear("err"), on_output=hear("both"))
     me = threading.get_ident()
     assert sorted(heard) == [("both", "a\n", me), ("both", "b\n", me), ("err", "b\n", me), ("out", "a\n", me)]
+
+    def fails(_: str) -> None:
+        raise LookupError("enough")
+
+    with there.session() as session:
+        with pytest.raises(LookupError, match="enough"):
+            session.run(f"x = 1\nprint('now')\n{ENDLESS}", timeout=100, on_output=fails)
+        assert session.get("x") is None
 
 
 def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
@@ -309,16 +314,6 @@ def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> N
         assert first.run("1").value == second.run("1").value == 1
 
 
-def test_what_a_listener_raises_stops_the_step(there: Sandbox) -> None:
-    def fails(_: str) -> None:
-        raise LookupError("enough")
-
-    with there.session() as session:
-        with pytest.raises(LookupError, match="enough"):
-            session.run(f"x = 1\nprint('now')\n{ENDLESS}", timeout=100, on_output=fails)
-        assert session.get("x") is None
-
-
 async def test_on_an_event_loop(address: Address) -> None:
     async with async_connect(**address) as sandbox:
         assert isinstance(sandbox, AsyncSandbox)
@@ -351,26 +346,13 @@ async def test_on_an_event_loop(address: Address) -> None:
     await again.close()
 
 
-def test_a_policy_is_asked_for_by_its_name(address: Address) -> None:
+def test_a_policy_is_asked_for_by_its_name_and_what_was_closed_opens_again(address: Address) -> None:
     with connect(**address, policy="calculator") as sandbox:
         assert sandbox.policy.name == "calculator" and sandbox.run("import os").outcome == "rejected"
         with pytest.raises(WorkspaceError):
             sandbox.session().write_file("x", b"")
     with pytest.raises(PolicyError, match="no policy is called 'nope' here"):
         connect(**address, policy="nope")
-
-
-def test_a_query_gives_a_table(address: Address) -> None:
-    pytest.importorskip("duckdb")
-    pytest.importorskip("pandas")
-    with connect(**address, policy="data-analysis") as sandbox, sandbox.session() as session:
-        assert session.sql("select 40 + 2 as answer", name="table").ok
-        moved: list[tuple[str, float, float | None]] = []
-        result = session.run("int(table.answer[0])", on_progress=lambda *seen: moved.append(seen))
-        assert result.value == 42 and moved == []
-
-
-def test_it_opens_again_after_it_was_closed(address: Address) -> None:
     sandbox = connect(**address)
     session = sandbox.session()
     sandbox.close()
@@ -382,3 +364,13 @@ def test_it_opens_again_after_it_was_closed(address: Address) -> None:
     session.close()
     assert sandbox.reopen().run("1").value == 1
     sandbox.close()
+
+
+def test_a_query_gives_a_table(address: Address) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pandas")
+    with connect(**address, policy="data-analysis") as sandbox, sandbox.session() as session:
+        assert session.sql("select 40 + 2 as answer", name="table").ok
+        moved: list[tuple[str, float, float | None]] = []
+        result = session.run("int(table.answer[0])", on_progress=lambda *seen: moved.append(seen))
+        assert result.value == 42 and moved == []

@@ -33,7 +33,7 @@ from safeexec.remote import container
 from safeexec.remote.container import OPTIONS
 from tests.alone import ran
 from tests.footprint import pause, until
-from tests.test_elsewhere import _CLI, _there
+from tests.test_elsewhere import _there
 
 REAL = bool(os.environ.get("SAFEEXEC_TESTS_IMAGE"))
 ENGINE = f"{sys.executable} {Path(__file__).with_name('engine.py')}"
@@ -76,7 +76,7 @@ def test_steps_states_and_files(tmp_path: Path) -> None:
         assert "in a container, open" in repr(sandbox)
 
 
-def test_profiles_and_a_policy_of_ones_own() -> None:
+def test_profiles_a_policy_of_ones_own_and_two_sandboxes_in_one_container() -> None:
     for name in ("calculator", "confined-python"):
         with Sandbox(name, engine="container") as sandbox:
             assert sandbox.run("1 + 1").value == 2
@@ -91,9 +91,6 @@ def test_profiles_and_a_policy_of_ones_own() -> None:
         assert refused.outcome == "rejected" and refused.error is not None
         assert refused.error.rule == policy.origin("imports.random")
         assert "fixed list" in str(refused.error.hint)
-
-
-def test_sandboxes_share_a_container_which_stays() -> None:
     with Sandbox("calculator", engine="container") as one, Sandbox("standard", engine="container") as two:
         assert one._core._wire is two._core._wire  # type: ignore[attr-defined]
         wire = one._core._wire  # type: ignore[attr-defined]
@@ -102,7 +99,8 @@ def test_sandboxes_share_a_container_which_stays() -> None:
         assert three._core._wire is wire  # type: ignore[attr-defined]
 
 
-def test_fifty_sessions_side_by_side() -> None:
+@pytest.mark.parametrize("count", [12, pytest.param(50, marks=pytest.mark.slow)])
+def test_many_sessions_side_by_side(count: int) -> None:
     """Each with files in and out, and a step that is killed."""
 
     def used(pair: tuple[int, Session]) -> tuple[int, bytes]:
@@ -115,10 +113,10 @@ def test_fifty_sessions_side_by_side() -> None:
         return session.get("x"), session.read_file("out.txt")
 
     with Sandbox("confined-python", engine="container") as sandbox:
-        sessions = [sandbox.session() for _ in range(50)]
+        sessions = [sandbox.session() for _ in range(count)]
         with ThreadPoolExecutor(10) as threads:
             done = list(threads.map(used, enumerate(sessions)))
-        assert done == [(number, str(number * number).encode()) for number in range(50)]
+        assert done == [(number, str(number * number).encode()) for number in range(count)]
 
 
 def _containers() -> list[str]:
@@ -369,15 +367,22 @@ with Sandbox("standard", tools=[order]) as sandbox:
 """
 
 
-def test_elsewhere_the_terminal_has_all_but_what_is_recorded() -> None:
-    typed = "import io; sys.stdin = io.StringIO('x = 2\\nx + 1\\n:history\\n:rollback\\n:vars\\n'); "
-    done = _there("darwin", typed + _CLI.strip(), "repl", "--policy", "calculator")
+_TERMINAL = """
+import io
+from safeexec.cli import main
+sys.stdin = io.StringIO("x = 2\\nx + 1\\n:history\\n:rollback\\n:vars\\n")
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_elsewhere_the_terminal_has_all_but_what_is_recorded(tmp_path: Path) -> None:
+    done = _there("darwin", _TERMINAL, "repl", "--policy", "calculator", cwd=tmp_path)
     assert done.stdout.splitlines()[:1] == ["3"] and "x" in done.stdout.splitlines()[-1]
     assert "recorded where they run" in done.stderr
 
 
-def test_elsewhere_every_sandbox_is_in_a_container() -> None:
-    done = _there("win32", _ELSEWHERE)
+def test_elsewhere_every_sandbox_is_in_a_container(tmp_path: Path) -> None:
+    done = _there("win32", _ELSEWHERE, cwd=tmp_path)
     assert done.stdout.splitlines() == [
         "ok 92082.84",
         "timeout in line 2 - state: restored",

@@ -161,13 +161,16 @@ def test_closing_it_stops_what_still_runs() -> None:
     gone(family)
 
 
-def test_one_that_nobody_holds_any_more_ends() -> None:
+def test_one_that_nobody_holds_any_more_ends_and_a_program_leaves_nothing() -> None:
     before = set(psutil.Process().children())
     connect(command=command()).run("1")
     gone(set(psutil.Process().children()) - before)
+    source = f"import safeexec\nprint(safeexec.connect(command={command()!r}).session().run('6 * 7').value)"
+    done = alone(source)
+    assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
 
 
-def test_it_may_be_collected_amid_a_call() -> None:
+def test_it_may_be_collected_amid_a_call_and_a_fork_does_not_keep_it_from_closing() -> None:
     """The collector runs wherever something is allocated, in the thread that takes answers too."""
     wire = PipeWire(["cat"])
     process, calls = wire._process, wire._calls
@@ -175,9 +178,6 @@ def test_it_may_be_collected_amid_a_call() -> None:
         del wire
         gc.collect()
     assert process.wait(timeout=60) == 0
-
-
-def test_a_fork_that_lives_on_does_not_keep_the_connection_from_closing() -> None:
     wire = PipeWire(["cat"])
     assert wire._process.stdin is not None
     child = os.fork()
@@ -191,12 +191,6 @@ def test_a_fork_that_lives_on_does_not_keep_the_connection_from_closing() -> Non
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-
-
-def test_a_program_that_ends_without_a_word_leaves_nothing() -> None:
-    source = f"import safeexec\nprint(safeexec.connect(command={command()!r}).session().run('6 * 7').value)"
-    done = alone(source)
-    assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
 
 
 def test_a_fork_does_not_use_what_its_parent_connected() -> None:
@@ -282,12 +276,9 @@ def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes, monkeypatch: p
         connect(url, "token")
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens_and_exceptions_are_those_of_safeexec() -> None:
     with nobody() as url, pytest.raises(SandboxClosed, match="does not answer"):
         connect(url, "token")
-
-
-def test_exceptions_are_those_of_safeexec_and_no_others() -> None:
     assert type(raised("PolicyError", "x")).__name__ == "PolicyError"
     for kind in ("SystemExit", "PluginError", "object", "", None, 7):
         assert type(raised(kind, "x")) is SandboxError

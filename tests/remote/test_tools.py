@@ -68,7 +68,7 @@ def approval(name: str, arguments: dict[str, Any]) -> Any:
 
 
 TOOLS = [price, echo, order, later]
-POLICY = "extends: standard\ntools: {approval: [order], max_calls: 5}"
+POLICY = "extends: calculator\ntools: {approval: [order], max_calls: 5}"
 
 
 @pytest.fixture(scope="module", params=[*WAYS, "container"])
@@ -100,7 +100,7 @@ def test_a_step_calls_tools_of_the_client(there: Sandbox) -> None:
         held = {"a": (1, 2), 3: {4, 5}, "b": b"\x00\xff"}
         assert session.run(f"echo({held!r}, None, key=1.5)").value == [[held, None], {"key": 1.5}]
         assert session.run("later(41)").value == 42
-        assert session.run("import inspect\nprice.__doc__").value == "The price of some of an item."
+        assert session.run("price.__doc__").value == "The price of some of an item."
         session.checkpoint("after")
         session.run("later(1)").check()
         assert [call.tool for call in session.rollback("after")] == ["later"]
@@ -128,12 +128,16 @@ def test_what_goes_wrong_in_a_call_is_told_as_here(there: Sandbox) -> None:
                 assert (theirs.error.type, theirs.error.message) == (mine.error.type, mine.error.message)
 
 
-def test_approvals_are_asked_where_the_tools_are(there: Sandbox) -> None:
+def test_approvals_are_asked_where_the_tools_are_and_output_is_heard_around_calls(there: Sandbox) -> None:
     ASKED.clear()
     assert there.run("[order('milk'), order('coffee')]").value == ["ordered milk", "ordered tea"]
     assert ASKED == [("order", {"item": "milk"}), ("order", {"item": "coffee"})]
     denied = there.run("order('bombs')")
     assert denied.error is not None and "nobody may have those" in denied.error.message
+    heard: list[str] = []
+    with there.session() as session:
+        session.run("print('a')\nprice('tea')\nprint('b')", on_output=heard.append).check()
+    assert "".join(heard) == "a\nb\n"
 
 
 def test_branches_and_restored_sessions_have_the_tools(there: Sandbox, tmp_path: Path) -> None:
@@ -163,20 +167,13 @@ def test_an_interrupt_in_a_tool_stops_the_step(there: Sandbox) -> None:
         assert session.get("x") == 1
 
 
-def test_output_is_heard_around_calls(there: Sandbox) -> None:
-    heard: list[str] = []
-    with there.session() as session:
-        session.run("print('a')\nprice('tea')\nprint('b')", on_output=heard.append).check()
-    assert "".join(heard) == "a\nb\n"
-
-
 async def test_on_an_event_loop() -> None:
     async def hold(seconds: float) -> None:
         waiting.set()
         await asyncio.sleep(seconds)
 
     waiting = asyncio.Event()
-    reached = async_connect(command=command("standard"), tools=[later, hold])
+    reached = async_connect(command=command("calculator"), tools=[later, hold])
     async with reached as sandbox, sandbox.session() as session:
         assert (await session.run("sum(later(n) for n in range(4))")).value == 10
         step = asyncio.create_task(session.run("x = 5\nhold(3600)"))
@@ -193,30 +190,9 @@ def test_tools_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="does not allow the tool 'price'"):
         connect(command=command(str(path)), tools=[price])
     with pytest.raises(ToolError, match="follows the steps"):
-        connect(command=command("standard"), tools=[tool(effect="deferred")(order)])
+        connect(command=command("calculator"), tools=[tool(effect="deferred")(order)])
     with pytest.raises(ToolError, match="follows the steps"):
         Sandbox("standard", tools=[tool(effect="deferred")(order)], engine="container").open()
-
-
-def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None:
-    from safeexec.servers.service import MAX_TOOLS
-
-    with connect(command=command("standard")) as plain:
-        wire = plain._core._wire  # type: ignore[attr-defined]
-        from safeexec.engine.host.waiting import drive
-        from safeexec.remote.sandbox import RemoteSandboxCore
-
-        def named(number: int) -> RemoteSandboxCore:
-            core = RemoteSandboxCore(wire, "standard", {f"tool_{number}": lambda: number})
-            drive(core.open())
-            return core
-
-        first = named(0)
-        session = drive(first.new_session())
-        for number in range(1, MAX_TOOLS + 3):
-            core = named(number)
-        assert drive(session.names()) == []
-        assert drive(drive(core.new_session()).names()) == []
 
 
 class Desk:

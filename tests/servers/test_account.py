@@ -65,7 +65,7 @@ class Client:
         await asyncio.wait(answers)
 
 
-async def test_what_was_asked_for_at_once_is_made_as_it_is_taken() -> None:
+async def test_what_was_asked_for_at_once_is_made_as_it_is_taken_and_who_has_read_waits_for_nobody() -> None:
     client = Client()
     first, second, *others = [client.ask(name, client.makes) for name in "abcd"]
     assert await client.settle(2) == ["a", "b"]
@@ -76,10 +76,7 @@ async def test_what_was_asked_for_at_once_is_made_as_it_is_taken() -> None:
     assert await client.settle(4) == ["a", "b", "small", "c"]
     await client.take(second, small, *others)
     assert client.account.untaken == 0 and not client.account.full
-
-
-async def test_who_has_read_its_file_waits_for_nobody_with_the_rest() -> None:
-    """Else those who have read would wait for one another, and for those who wait to read."""
+    # Else those who have read would wait for one another, and for those who wait to read.
     client = Client()
     asked = [client.ask(name, client.reads, client.makes) for name in "abc"]
     assert sorted(await client.settle(4)) == ["a", "a read", "b", "b read"]

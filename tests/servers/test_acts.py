@@ -173,7 +173,7 @@ async def test_every_method_does_what_its_row_says() -> None:
 RUN = inspect.signature(AsyncSession.run).parameters
 
 
-def test_the_rows_of_a_session_take_what_its_methods_take() -> None:
+def test_the_rows_take_what_their_methods_take_and_have_a_closed_schema_and_a_place() -> None:
     heard = {name for name in RUN if name.startswith("on_")}
     here = {"save": {"path"}, "get": {"default"}, "run": heard, "answer": heard | {"answer"}}
     wire = {"session", "exact", "stream"}
@@ -184,9 +184,6 @@ def test_the_rows_of_a_session_take_what_its_methods_take() -> None:
             taken = {*inspect.signature(method).parameters} - {"self"} - here.get(verb, set())
             spelt = {"allow", "arguments", "reason", "value"} if verb == "answer" else set()
             assert taken == {*row.parameters.__struct_fields__} - wire - spelt, row.name
-
-
-def test_every_row_has_a_closed_schema_and_its_own_place_over_http() -> None:
     for row in METHODS.values():
         schema = msgspec.json.schema(row.parameters)
         assert schema["$defs"][row.parameters.__name__]["additionalProperties"] is False

@@ -53,16 +53,13 @@ LINES: list[tuple[bytes | None, int]] = [
 ]
 
 
-async def test_the_codes_are_those_of_the_standard() -> None:
+async def test_the_codes_are_those_of_the_standard_and_a_call_with_a_long_id_is_told_so() -> None:
     async with opened("calculator") as service:
         for line, code in LINES:
             message = await answered(service, line)
             assert message["error"]["code"] == code, line and line[:100]
             assert message["id"] == (1 if code in (PARAMETERS, OURS) else None)
-
-
-async def test_a_call_with_a_long_id_is_told_so() -> None:
-    """Each of these characters takes six in an answer: one that held it could not be sent."""
+    # Each of these characters takes six in an answer: one that held it could not be sent.
     line = b'{"jsonrpc":"2.0","method":"sandbox.policy","id":"%s"}'
     async with opened("calculator") as service:
         assert (await answered(service, line % ("é" * 1000).encode()))["id"] == "é" * 1000

@@ -137,7 +137,7 @@ def test_who_takes_slowly_is_waited_for_as_long_as_enough_is_taken() -> None:
     assert cancelled == [True]
 
 
-async def test_a_body_in_tiny_pieces_holds_the_loop_no_longer_than_a_few_of_them() -> None:
+async def test_tiny_pieces_hold_the_loop_no_longer_than_a_few_and_a_head_has_a_bound() -> None:
     """As much as asyncio reads at once, in chunks of a byte each, of somebody who has no token."""
     async with Served(answering(whole=True)) as served, LoopClock() as clock:
         began = thread_time()
@@ -146,9 +146,6 @@ async def test_a_body_in_tiny_pieces_holds_the_loop_no_longer_than_a_few_of_them
         )
         await served.read()
     assert clock.held < (thread_time() - began) / 5
-
-
-async def test_a_head_has_a_bound_which_is_told() -> None:
     async with Served(answering(whole=True)) as served:
         served.send(b"GET / HTTP/1.1\r\nHost: ".ljust(running.HEAD + running.PIECE, b"x"))
         answer = await served.read_all()

@@ -27,8 +27,25 @@ async def test_clients_who_leave_early_do_not_keep_a_sandbox_from_opening() -> N
         assert (await sandbox.run("1")).value == 1
 
 
+async def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safeexec.servers.service.MAX_TOOLS", 2)
+    async with opened("calculator") as service:
+        first = await call(service, "sandbox.session", await call(service, "sandbox.tools", tool(0)))
+        for number in range(1, 4):
+            newest = await call(service, "sandbox.tools", tool(number))
+        at = await call(service, "sandbox.session", newest)
+        for session in (first, at):
+            assert (await call(service, "session.names", session))["names"] == []
+        told = await problem(service, "sandbox.tools", tool(4))
+        assert told.type == "SandboxError" and "sessions are open with 2 sets of tools" in told.message
+
+
+def tool(number: int) -> dict[str, object]:
+    return {"tools": [{"name": f"tool_{number}"}]}
+
+
 async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
-    async with opened("standard", record=str(tmp_path)) as service:
+    async with opened("calculator", record=str(tmp_path)) as service:
         at = await call(service, "sandbox.session", {"namespace": {"x": 20}})
         await call(service, "session.run", {**at, "source": "x += 1\nx"})
         saved = await call(service, "session.save", at)
@@ -47,7 +64,7 @@ async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("safeexec.servers.service.RECORD_MB", 1)
-    async with opened("standard", record=str(tmp_path)) as service:
+    async with opened("calculator", record=str(tmp_path)) as service:
         at = await call(service, "sandbox.session", {})
         await call(service, "session.run", {**at, "source": "kept = 1"})
         (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))
@@ -64,7 +81,7 @@ async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file
 
 def test_recordings_need_a_directory(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="is no directory to record in"):
-        Service("standard", record=str(tmp_path / "none"))
+        Service("calculator", record=str(tmp_path / "none"))
 
 
 async def test_ids_of_sessions_name_their_server() -> None:

@@ -17,13 +17,18 @@ from tests.alone import alone
 from tests.servers.calling import call, opened, problem
 
 
-async def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> None:
+async def test_a_namespace_like_a_marked_value_has_two_names_and_answers_are_for_strict_readers_too() -> None:
     async with opened() as service:
         given = {"namespace": {"type": "bytes", "base64": "AAE="}}
         at = await call(service, "sandbox.session", given)
         for method, where in (("sandbox.run", given), ("session.run", at), ("session.run", at | given)):
             told = await call(service, method, {**where, "source": "type + base64"})
             assert told["value"] == "bytesAAE="
+    # Half of a character becomes a question mark, as in MCP; whole ones and what only looks like one stay.
+    given = ["\ud800", "a\udfffb\ud800c", "\\ud800", "\\\\\ud800", "\U0001f600", "\ud83d\ude00", "\udc00\ud800", 'é"\n']
+    read = msgspec.json.decode(encode(given))
+    assert read == ["?", "a?b?c", "\\ud800", "\\\\?", "\U0001f600", "\U0001f600", "??", 'é"\n']
+    assert encode({"\ud800": 1}) == b'{"?":1}'
 
 
 async def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,11 +124,3 @@ async def test_a_value_that_cannot_be_read_is_named(value: bytes, why: str) -> N
     async with opened("calculator") as service:
         with pytest.raises(ValueError, match=f"the value for 'x' cannot be read: .*{re.escape(why)}"):
             await acts.call(service, "sandbox.run", b'{"source": "1", "namespace": {"a": 1, "x": ' + value + b"}}")
-
-
-def test_an_answer_is_json_for_strict_readers_too() -> None:
-    """Half of a character becomes a question mark, as in MCP; whole ones and what only looks like one stay."""
-    given = ["\ud800", "a\udfffb\ud800c", "\\ud800", "\\\\\ud800", "\U0001f600", "\ud83d\ude00", "\udc00\ud800", 'é"\n']
-    read = msgspec.json.decode(encode(given))
-    assert read == ["?", "a?b?c", "\\ud800", "\\\\?", "\U0001f600", "\U0001f600", "??", 'é"\n']
-    assert encode({"\ud800": 1}) == b'{"?":1}'

@@ -84,13 +84,16 @@ def test_other_sites_are_kept_out(client: httpx.Client, name: str, values: list[
         assert {client.get(path, headers={name: value}).status_code for value in values} == {status}
 
 
-def test_no_other_site_is_told_that_it_may(server: Server, client: httpx.Client) -> None:
+def test_no_other_site_is_told_that_it_may_and_what_is_not_there(server: Server, client: httpx.Client) -> None:
     wanted = {"Origin": server.url, "Access-Control-Request-Method": "POST"}
     answer = client.options("/run_code", headers=wanted)
     assert answer.status_code == 405
     assert not [name for name in answer.headers if name.startswith("access-control")]
     assert client.get("/metrics", headers={"Origin": server.url}).status_code == 200
     assert client.get("/metrics", headers={"Host": "localhost"}).status_code == 200
+    assert client.post("/no-such-path").status_code == 404
+    assert client.get("/run_code").status_code == 405
+    assert client.get("/run_code/").status_code == 404
 
 
 def test_health_readiness_and_counters(server: Server, client: httpx.Client) -> None:
@@ -128,12 +131,6 @@ def test_a_body_that_does_not_fit_is_refused(client: httpx.Client, name: str) ->
     answer = client.post("/run_code", content=BODIES[name])
     assert (answer.status_code, answer.json()["code"]) == (422, 422)
     assert "Traceback" not in answer.text
-
-
-def test_what_is_not_there_and_how_it_is_not_called(client: httpx.Client) -> None:
-    assert client.post("/no-such-path").status_code == 404
-    assert client.get("/run_code").status_code == 405
-    assert client.get("/run_code/").status_code == 404
 
 
 def test_a_giant_body_is_refused_and_who_sends_it_to_its_end_reads_that(server: Server, client: httpx.Client) -> None:
@@ -207,33 +204,24 @@ def of(tenants: Server, name: str) -> httpx.Client:
     )
 
 
-def test_a_token_of_the_file_is_never_announced(tenants: Server) -> None:
+def test_what_the_line_of_a_tenant_says_holds_and_the_server_knows_its_names(tenants: Server) -> None:
     assert tenants.token == "(in-the-token-file)"
     with of(tenants, "alice") as alice:
         assert alice.post("/run_code", json=HELLO).json()["run_result"]["stdout"] == "hello\n"
-
-
-def test_a_server_for_others_knows_its_names(tenants: Server) -> None:
     with of(tenants, "alice") as alice:
         for host, status in {"judge.example:80": 200, "10.0.0.1": 200, "[::1]:1": 200, "evil.example": 421}.items():
             assert alice.get("/healthz", headers={"Host": host}).status_code == status
-
-
-def test_a_tenant_has_the_policies_of_its_line(tenants: Server) -> None:
     with of(tenants, "bob") as bob:
         answer = bob.post("/run_code", json={"code": "import textwrap, numbers, zoneinfo, sys; sys.version"}).json()
         assert answer["run_result"]["stderr"] == ""
         assert bob.post("/run_code", json={"code": "import csv"}).json()["status"] == "Failed"
 
 
-def test_requests_per_minute(tenants: Server) -> None:
+def test_requests_per_minute_and_cpu_seconds_per_hour(tenants: Server) -> None:
     with of(tenants, "dave") as dave:
         answers = [dave.post("/run_code", json=HELLO) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
-
-
-def test_cpu_seconds_per_hour(tenants: Server) -> None:
     spend = {"code": "import time\nwhile time.process_time() < 1.5: pass", "run_timeout": 60}
     with of(tenants, "carol") as carol:
         assert carol.post("/run_code", json=spend).json()["status"] == "Success"

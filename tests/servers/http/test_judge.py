@@ -64,28 +64,25 @@ def test_a_program(judge: Any, name: str) -> None:
     assert result["execution_time"] >= 0
 
 
-def test_a_traceback_is_in_the_error_output(judge: Any) -> None:
+def test_programs_share_nothing_an_error_has_its_traceback_and_another_language_is_named(judge: Any) -> None:
+    judge("/run_code", code="x = 1; open('left', 'w').write('x')")
+    told = judge("/run_code", code="import os; print(os.listdir(), 'x' in globals())")
+    assert told["run_result"]["stdout"] == "[] False\n"
     told = judge("/run_code", code="def f():\n    return 1 / 0\nf()")["run_result"]["stderr"]
     assert told.startswith("Traceback (most recent call last):")
     assert "ZeroDivisionError: division by zero\nhint: " in told
     assert "SyntaxError" in judge("/run_code", code="def f(:")["run_result"]["stderr"]
+    told = judge("/run_code", code="int main() {}", language="cpp")
+    assert (told["status"], told["run_result"]) == ("SandboxError", None)
+    assert "cpp" in told["message"]
 
 
-def test_programs_share_nothing(judge: Any) -> None:
-    judge("/run_code", code="x = 1; open('left', 'w').write('x')")
-    told = judge("/run_code", code="import os; print(os.listdir(), 'x' in globals())")
-    assert told["run_result"]["stdout"] == "[] False\n"
-
-
-def test_files_go_in_and_out(judge: Any) -> None:
+def test_files_go_in_and_out_but_for_those_that_do_not_fit(judge: Any) -> None:
     data = base64.b64encode(b"\x00\xff").decode()
     code = "open('out/b', 'wb').write(open('in/a', 'rb').read() * 2)"
     files = {"in/a": data, "out/empty": None}
     told = judge("/run_code", code=code, files=files, fetch_files=["out/b", "../x", "none"])
     assert told["files"] == {"out/b": base64.b64encode(b"\x00\xff\x00\xff").decode()}
-
-
-def test_files_that_do_not_fit_into_the_answer_are_left_out(judge: Any) -> None:
     code = "open('a', 'wb').write(bytes(20 << 20)); open('b', 'w').write('b')"
     told = judge("/run_code", code=code, fetch_files=["a", "./a", "././a", "b"])
     assert told["status"] == "Success" and told["files"].keys() == {"a", "b"}
@@ -103,12 +100,6 @@ def test_no_file_leaves_the_workspace(server: Server, name: str) -> None:
     with server.client() as client:
         answer = client.post("/run_code", json={"code": "1", "files": {name: "YQ=="}})
         assert (answer.status_code, answer.json()["type"]) == (422, "WorkspaceError")
-
-
-def test_another_language_is_named(judge: Any) -> None:
-    told = judge("/run_code", code="int main() {}", language="cpp")
-    assert (told["status"], told["run_result"]) == ("SandboxError", None)
-    assert "cpp" in told["message"]
 
 
 def test_a_client_that_leaves_stops_its_program(server: Server) -> None:

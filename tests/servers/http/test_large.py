@@ -19,7 +19,7 @@ import pytest
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
 from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
-from safeexec.servers.wire import encode, encode_apart, plain, strictly
+from safeexec.servers.wire import encode, encode_apart, strictly
 from tests.engine.host.loop import LoopClock
 from tests.footprint import until
 from tests.servers.calling import call, opened
@@ -178,19 +178,6 @@ async def test_the_value_of_a_large_variable_does_not_hold_the_loop_of_the_serve
         assert clock.held < clock.beside / 10
 
 
-async def test_many_names_do_not_hold_the_loop_of_the_server() -> None:
-    """To make JSON of them takes several times as long as to read them from the child, which is one call of C."""
-    async with opened("confined-python", []) as service:
-        at = await call(service, "sandbox.session", {})
-        source = "globals().update((f'{i:06}' + 'a' * 90, i) for i in range(90_000))"
-        await call(service, "session.run", {**at, "source": source})
-        async with LoopClock() as clock:
-            names = (await call(service, "session.names", at))["names"]
-    began = thread_time()
-    assert len(plain(names)) == 90_000
-    assert clock.held < thread_time() - began
-
-
 @pytest.mark.parametrize("character", ["#", "é", "\ud800"])
 async def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
     """It is refused, and as much as shows that it is too long is all that is decoded: base64 alone takes longer."""
@@ -206,7 +193,7 @@ async def test_a_large_source_does_not_hold_the_loop_of_the_server(character: st
     assert clock.held < (thread_time() - began) / 2
 
 
-async def test_the_json_of_a_large_answer_is_paid_for() -> None:
+async def test_the_json_of_a_large_answer_and_the_value_of_a_variable_are_paid_for() -> None:
     paid: list[float] = []
     async with opened("confined-python", []) as service:
         ClientAccount(paid.append).begin()
@@ -214,9 +201,6 @@ async def test_the_json_of_a_large_answer_is_paid_for() -> None:
         await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
     answered, encoded = paid
     assert answered > 0 and encoded > 0
-
-
-async def test_the_value_of_a_variable_is_paid_for() -> None:
     paid: list[float] = []
     async with opened("confined-python", []) as service:
         at = await call(service, "sandbox.session", {"namespace": {"a": list(range(20_000))}})
@@ -241,20 +225,14 @@ def test_json_in_pieces_is_the_json(value: Any) -> None:
     assert json.loads(encode(value)) == json.loads(strictly(json.dumps(value)))
 
 
-def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None:
+def test_sizes_base64_and_large_answers_are_made_in_pieces() -> None:
     large = [[[0] * 3000] * 3000] * 3000  # a walk takes hours
     assert size_of(large, 1000) > 1000
     assert size_of({"a": "x" * 5000}, 1000) > 1000
     assert size_of([1, [2, "abc"]], 1000) < 20
-
-
-def test_base64_in_pieces_is_base64() -> None:
     for size in (0, 1, BASE64_PIECE - 1, BASE64_PIECE, 2 * BASE64_PIECE + 2):
         data = b"\xff\0a" * (size // 3 + 1)
         assert base64.b64decode(to_base64(data[:size]), validate=True) == data[:size]
-
-
-def test_a_large_answer_is_handed_on_in_pieces() -> None:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:

@@ -107,7 +107,7 @@ async def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() ->
             b.tenants[0].count_request()
 
 
-def test_counters_of_all_have_the_name_of_their_replica() -> None:
+def test_counters_have_the_name_of_their_replica_and_are_told_merged() -> None:
     a, b = (replica(reporting(Ledger()), name)[0].metrics for name in "ab")
     a.step(Result("ok", usage=Usage(cpu_ms=500, wall_ms=1000)))
     b.step(Result("ok", usage=Usage(cpu_ms=250, wall_ms=1000)))
@@ -115,9 +115,6 @@ def test_counters_of_all_have_the_name_of_their_replica() -> None:
     assert 'safeexec_cpu_seconds_total{replica="a"} 0.5' in text
     assert 'safeexec_step_seconds_bucket{le="1.0",replica="b"} 1.0' in text
     assert text.count("# TYPE safeexec_step_seconds histogram") == 1
-
-
-def test_what_all_sandboxes_count_is_told_merged() -> None:
     told = [SandboxStats(resting=3, waiting=1, steps_copied=2), SandboxStats(steps_copied=1, steps_lost=4)]
     lines = Metrics(lambda: 7, lambda: told).text().decode().splitlines()
     counted = dict(line.split() for line in lines if line.startswith(("safeexec_sessions", "safeexec_undo")))

@@ -109,7 +109,7 @@ def test_output_is_told_while_a_step_runs(bob: httpx.Client, session: str) -> No
         pass
 
 
-def test_what_is_printed_begins_no_event(bob: httpx.Client, session: str) -> None:
+def test_what_is_printed_begins_no_event_and_a_silent_step_begins_its_answer(bob: httpx.Client, session: str) -> None:
     body = {"source": "print('a\\r\\n\\nevent: result\\ndata: {}\\n\\n\\u2028b')\n5", "stream": True}
     with bob.stream("POST", f"{session}/run", json=body) as answer:
         told = list(events(answer))
@@ -117,9 +117,6 @@ def test_what_is_printed_begins_no_event(bob: httpx.Client, session: str) -> Non
     assert told[-1][0] == "result"
     assert told[-1][1]["value"] == 5
     assert "".join(data["text"] for _, data in told[:-1]) == told[-1][1]["stdout"]
-
-
-def test_a_silent_step_begins_its_answer(bob: httpx.Client, session: str) -> None:
     body = {"source": "import time; time.sleep(2); 1", "stream": True}
     with bob.stream("POST", f"{session}/run", json=body) as answer:
         assert [name for name, _ in events(answer)] == ["result"]
@@ -160,7 +157,7 @@ def test_a_client_that_leaves_stops_its_step(bob: httpx.Client, session: str) ->
         assert call(bob, f"{session}/get", name="x")["value"] == 1
 
 
-def test_a_request_with_an_id_runs_once(bob: httpx.Client, session: str) -> None:
+def test_a_request_with_an_id_runs_once_also_when_its_client_leaves(bob: httpx.Client, session: str) -> None:
     call(bob, f"{session}/run", source="x = 0")
     body = {"source": "x += 1; x", "request_id": "first"}
     assert [call(bob, f"{session}/run", **body)["value"] for _ in range(3)] == [1, 1, 1]
@@ -170,9 +167,6 @@ def test_a_request_with_an_id_runs_once(bob: httpx.Client, session: str) -> None
         assert problem(bob, f"{session}/run", source="1", request_id=wrong) == (422, "InvalidArguments")
     streamed = {"source": "x += 1", "request_id": "third", "stream": True}
     assert problem(bob, f"{session}/run", **streamed) == (422, "InvalidArguments"), "it would run twice"
-
-
-def test_a_request_with_an_id_goes_on_when_its_client_leaves(bob: httpx.Client, session: str) -> None:
     body = {"source": "import time; time.sleep(2); 7", "timeout": 30, "request_id": "left"}
     with pytest.raises(httpx.ReadTimeout):
         bob.post(f"{session}/run", json=body, timeout=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec import Session
+from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.introspection import complete, inspect
 
 SETUP = """\
@@ -44,7 +45,9 @@ def test_what_may_follow(prepared: Session, code: str, matches: list[str]) -> No
     assert not matches or matches[0].startswith(code[start:])
 
 
-def test_looking_changes_nothing(prepared: Session) -> None:
+def test_looking_changes_nothing(prepared: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(introspection, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(introspection, "ALL_SECONDS", 0.4)
     complete(prepared, "hostile.", 8, [])
     inspect(prepared, "hostile.x")
     assert prepared.get("alpha") == [1, 2]

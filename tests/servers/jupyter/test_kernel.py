@@ -87,19 +87,18 @@ def of_kind(said: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [row for row in said if row["msg_type"] == kind]
 
 
-def test_it_says_who_it_is(front: Front) -> None:
+def test_it_says_who_it_is_and_shows_output_and_value(front: Front) -> None:
     told = front.ask(front.client.kernel_info)
     assert (told["implementation"], told["language_info"]["name"]) == ("safeexec", "python")
     assert told["supported_features"] == []
-
-
-def test_output_and_value(front: Front) -> None:
     reply, said = front.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n6 * 7")
     assert reply["status"] == "ok"
     streams = sorted((row["name"], row["text"]) for row in of_kind(said, "stream"))
     assert streams == [("stderr", "b\n"), ("stdout", "a\n")]
     (value,) = of_kind(said, "execute_result")
     assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
+    reply, said = front.run("print('x')\n1", silent=True)
+    assert (reply["status"], said) == ("ok", [])
 
 
 def test_an_error_and_what_follows_it(front: Front) -> None:
@@ -122,7 +121,7 @@ def test_input_of_the_person(front: Front) -> None:
     assert front.run("input()", allow_stdin=False)[0]["ename"] == "EOFError"
 
 
-def test_an_interrupt_undoes_the_cell(front: Front) -> None:
+def test_an_interrupt_undoes_the_cell_and_gives_up_a_question(front: Front) -> None:
     front.run("x = 1")
     front.client.execute("x = 2\nprint('begun')\nwhile True: pass", stop_on_error=False)
     while front.client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":
@@ -131,9 +130,6 @@ def test_an_interrupt_undoes_the_cell(front: Front) -> None:
     assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
     _, said = front.run("x")
     assert of_kind(said, "execute_result")[0]["data"]["text/plain"] == "1"
-
-
-def test_an_interrupt_gives_up_a_question(front: Front) -> None:
     front.client.execute("input('never answered')", allow_stdin=True, stop_on_error=False)
     front.client.get_stdin_msg(timeout=PATIENCE)
     front.manager.interrupt_kernel()
@@ -210,11 +206,6 @@ def test_of_long_code_the_line_around_the_cursor_is_looked_at(front: Front) -> N
     assert not front.ask(lambda: front.client.inspect("if 1:\n        x\n    y", 4))["found"]
     assert front.ask(lambda: front.client.is_complete("%vars\n" * 1000))["status"] == "complete"
     assert front.ask(lambda: front.client.is_complete("x = %vars\n" * 900))["status"] == "invalid"
-
-
-def test_a_silent_cell_says_nothing(front: Front) -> None:
-    reply, said = front.run("print('x')\n1", silent=True)
-    assert (reply["status"], said) == ("ok", [])
 
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")

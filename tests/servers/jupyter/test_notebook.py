@@ -39,7 +39,7 @@ class Recorded(Page):
 
 @pytest.fixture
 def notebook() -> Iterator[Notebook]:
-    made = Notebook("standard")
+    made = Notebook("calculator")
     yield made
     made.close()
 
@@ -51,34 +51,20 @@ def run(notebook: Notebook, cell: str) -> tuple[Recorded, list[str]]:
     return page, failure.lines if failure else []
 
 
-def test_streams_values_and_displays(notebook: Notebook) -> None:
+def test_streams_values_and_displays_are_shown_once_and_too_many_are_told(notebook: Notebook) -> None:
     page, failed = run(notebook, "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(1)\n6 * 7")
     assert not failed
     assert page.streams == {"stdout": "a\n", "stderr": "b\n"}
     assert (page.shown, page.values) == ([("1", None, False)], ["42"])
     assert run(notebook, "None")[0].values == []
-
-
-def test_a_value_with_a_richer_form_is_shown_once(notebook: Notebook) -> None:
     page, _ = run(notebook, "class Rich:\n    def _repr_html_(self): return '<b>'\ndisplay(Rich())\nRich()")
     assert len(page.shown) == len(page.values) == 1
-
-
-def test_an_update_names_the_display_that_it_replaces(notebook: Notebook) -> None:
     page, _ = run(notebook, "handle = display(1, display_id=True)\nhandle.update(2)")
     (first, name, _), (second, again, update) = page.shown
     assert (first, second, name == again, update) == ("1", "2", True, True)
-
-
-def test_too_many_displays_are_told(notebook: Notebook) -> None:
     page, _ = run(notebook, "for n in range(1000): display(n)")
     assert len(page.shown) == 51
     assert "950 more displays were left out" in page.shown[-1][0]
-
-
-def test_a_refusal_names_its_rule(notebook: Notebook) -> None:
-    _, failed = run(notebook, "import socket")
-    assert [line for line in failed if line.startswith("rule: standard.yaml:")]
 
 
 def test_checkpoints_rollbacks_and_variables(notebook: Notebook) -> None:
@@ -96,36 +82,60 @@ def test_checkpoints_rollbacks_and_variables(notebook: Notebook) -> None:
 
 
 def test_what_the_policy_says(notebook: Notebook) -> None:
-    assert "standard.yaml" in run(notebook, "%policy")[0].shown[0][0]
+    _, failed = run(notebook, "import socket")
+    assert [line for line in failed if line.startswith("rule: calculator.yaml:")]
+    assert "calculator.yaml" in run(notebook, "%policy")[0].shown[0][0]
     assert "refused by" in run(notebook, "%why socket")[0].streams["stdout"]
     assert "input(prompt" in run(notebook, "%card")[0].streams["stdout"]
     assert "WorkspaceError" in run(notebook, "%files")[1][0]
     assert "WorkspaceError" in run(notebook, "%%writefile a.py\nx = 1")[1][0]
 
 
-def test_a_name_with_a_question_mark_is_explained(notebook: Notebook) -> None:
-    run(notebook, "def area(side: float) -> float:\n    'Of a square.'\n    return side * side")
-    for cell in ("area?", "?area", " area?? "):
-        told = run(notebook, cell)[0].streams["stdout"]
-        assert "area(side: float) -> float" in told and "Of a square." in told
-    assert run(notebook, "nothing_here?")[1][0] == "Refused: nothing is known of nothing_here"
-    assert run(notebook, "%whos")[0].shown[0][0].splitlines()[1].split()[0] == "area"
-
-
-@pytest.mark.parametrize(
-    ("cell", "hint"),
-    [
+NO_PYTHON = [
         ("!pip install x", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"), ("%run x.py", "import it"),
         ("%nothing", "%checkpoint"), ("%%bash\nls", "no shell"), ("x = 1\n%time x", "Magics begin a cell"),
         ("%%capture kept\n1", "redirect_stdout"), ("x = 1\n!ls", "no shell"),
-    ],
-)  # fmt: skip
-def test_what_is_no_python_is_refused_with_a_hint(notebook: Notebook, cell: str, hint: str) -> None:
-    _, failed = run(notebook, cell)
-    assert hint in failed[-1]
+]  # fmt: skip
 
 
-def test_code_after_magics_runs_with_its_own_line_numbers(notebook: Notebook) -> None:
+def test_what_is_no_python_and_strange_cells_have_defined_answers(notebook: Notebook) -> None:
+    for cell, hint in NO_PYTHON:
+        _, failed = run(notebook, cell)
+        assert hint in failed[-1], cell
+    for cell in ("a\0b", "'\ud800'", "%checkpoint \ud800", "%why \ud800\0", "(" * 5000):
+        page, failed = run(notebook, cell)
+        for text in (*page.values, *page.streams.values(), *failed):
+            text.encode()
+    assert run(notebook, "6 * 7")[0].values == ["42"]
+
+
+def test_the_value_of_the_last_cell_has_a_name_and_a_question_mark_explains_one(notebook: Notebook) -> None:
+    assert "is not defined" in " ".join(run(notebook, "_")[1])
+    run(notebook, "6 * 7")
+    assert run(notebook, "None\n_ + 1")[0].values == ["43"]
+    run(notebook, "x = _")
+    assert (run(notebook, "x, _")[0].values, run(notebook, "%rollback")[1]) == (["(43, 43)"], [])
+    assert run(notebook, "_")[0].values == ["43"]
+    assert "`_`" in run(notebook, "Out[1]")[1][-1]
+    run(notebook, "def area(side: float) -> float:\n    'Of a square.'\n    return side * side")
+    for cell in ("area?", "?area", " area?? "):
+        assert "Of a square." in run(notebook, cell)[0].streams["stdout"]
+    assert run(notebook, "nothing_here?")[1][0] == "Refused: nothing is known of nothing_here"
+    assert "area" in [row.split()[0] for row in run(notebook, "%whos")[0].shown[0][0].splitlines()]
+
+
+def test_code_after_magics_runs_with_its_own_line_numbers_and_is_timed(notebook: Notebook) -> None:
+    run(notebook, "numbers = [3, 1, 2]")
+    said = r"\S+ [mun]?s ± \S+ [mun]?s per loop \(mean ± std. dev. of %s runs, %s loops each\)\n"
+    for cell, runs, loops in (
+        ("%timeit -n 10 -r2 sorted(numbers)", "2", "10"),
+        ("%%timeit -r 1\nimport time\nif numbers:\n    time.sleep(0.03)", "1", "10?"),  # measured for 0.2 s or more
+    ):
+        page, failed = run(notebook, cell)
+        assert not failed and re.fullmatch(said % (runs, loops), page.streams["stdout"])
+    assert "ZeroDivisionError" in " ".join(run(notebook, "%timeit 1 / 0")[1])
+    (rows,) = run(notebook, "%vars")[0].shown
+    assert [line.split()[0] for line in rows[0].splitlines()] == ["name", "numbers"]
     _, failed = run(notebook, "%matplotlib inline\n\n1 / 0")
     assert any("line 3" in line for line in failed)
     assert split("%vars\n# and\nx = 1\n%vars") == (["%vars"], "\n# and\nx = 1\n%vars")
@@ -139,35 +149,14 @@ def test_code_after_magics_runs_with_its_own_line_numbers(notebook: Notebook) ->
     assert re.fullmatch(r"CPU time: \S+ ms\nWall time: \S+ ms\n", page.streams["stdout"])
 
 
-def test_the_value_of_the_last_cell_has_a_name(notebook: Notebook) -> None:
-    assert "is not defined" in " ".join(run(notebook, "_")[1])
-    run(notebook, "6 * 7")
-    assert run(notebook, "None\n_ + 1")[0].values == ["43"]
-    run(notebook, "x = _")
-    assert (run(notebook, "x, _")[0].values, run(notebook, "%rollback")[1]) == (["(43, 43)"], [])
-    assert run(notebook, "_")[0].values == ["43"]
-    assert "`_`" in run(notebook, "Out[1]")[1][-1]
-
-
-def test_how_long_code_takes(notebook: Notebook) -> None:
-    run(notebook, "numbers = [3, 1, 2]")
-    said = r"\S+ [mun]?s ± \S+ [mun]?s per loop \(mean ± std. dev. of %s runs, %s loops each\)\n"
-    for cell, runs, loops in (
-        ("%timeit -n 10 -r2 sorted(numbers)", "2", "10"),
-        ("%%timeit -r 1\nx = 1\nif x:\n    x += sum(numbers)", "1", "1[0,]*"),
-    ):
-        page, failed = run(notebook, cell)
-        assert not failed and re.fullmatch(said % (runs, loops), page.streams["stdout"])
-    assert "ZeroDivisionError" in " ".join(run(notebook, "%timeit 1 / 0")[1])
-    (rows,) = run(notebook, "%vars")[0].shown
-    assert [line.split()[0] for line in rows[0].splitlines()] == ["name", "numbers"]
-
-
-def test_a_cell_that_shows_nothing(notebook: Notebook) -> None:
+def test_a_cell_that_shows_nothing_and_what_is_taken_away_in_its_order(notebook: Notebook) -> None:
     page, failed = run(notebook, "%%capture\nimport sys\nprint('a')\ndisplay(1)\nprint('b', file=sys.stderr)\nx = 5\nx")
     assert (failed, page.streams, page.shown, page.values) == ([], {"stdout": "", "stderr": ""}, [], [])
     assert run(notebook, "x")[0].values == ["5"]
     assert any("line 3" in line for line in run(notebook, "%%capture\n\n1 / 0")[1])
+    page, _ = run(notebook, "for i in range(60):\n    print('text', i)\n    display(i, clear=True)\nprint('end')\n7")
+    steps = [part for i in range(60) for part in (f"text {i}\n", "clear", str(i))]
+    assert (page.order, page.values) == ([*steps, "end\n"], ["7"])
 
 
 def test_a_file_grows() -> None:
@@ -175,12 +164,6 @@ def test_a_file_grows() -> None:
         run(files, "%%writefile a.txt\none")
         run(files, "%%writefile -a a.txt\ntwo\n")
         assert run(files, "open('a.txt').read()")[0].values == [r"'one\ntwo\n'"]
-
-
-def test_what_a_cell_has_shown_is_taken_away_in_its_order(notebook: Notebook) -> None:
-    page, _ = run(notebook, "for i in range(60):\n    print('text', i)\n    display(i, clear=True)\nprint('end')\n7")
-    steps = [part for i in range(60) for part in (f"text {i}\n", "clear", str(i))]
-    assert (page.order, page.values) == ([*steps, "end\n"], ["7"])
 
 
 @pytest.mark.modules("tqdm")
@@ -224,14 +207,6 @@ def test_a_policy_that_is_none_is_told_by_each_cell() -> None:
     assert "no-such-policy" in run(notebook, "1")[1][0]
     assert "no-such-policy" in run(notebook, "%vars")[1][0]
     notebook.close()
-
-
-@pytest.mark.parametrize("cell", ["a\0b", "'\ud800'", "%checkpoint \ud800", "%why \ud800\0", "(" * 5000])
-def test_strange_cells_have_defined_answers(notebook: Notebook, cell: str) -> None:
-    page, failed = run(notebook, cell)
-    for text in (*page.values, *page.streams.values(), *failed):
-        text.encode()
-    assert run(notebook, "6 * 7")[0].values == ["42"]
 
 
 def test_the_history_has_the_cells_of_all_branches_and_no_look_ups(notebook: Notebook) -> None:
