@@ -48,7 +48,7 @@ both_loops = pytest.mark.usefixtures("on_loop")
 
 @both_loops
 async def test_steps_state_checkpoints_and_branches() -> None:
-    async with AsyncSandbox("standard") as sandbox:
+    async with AsyncSandbox("calculator") as sandbox:
         assert (await sandbox.run("6 * 7")).value == 42
         async with sandbox.session() as session:
             (await session.run("total = 1")).check()
@@ -74,7 +74,7 @@ async def test_output_arrives_while_the_step_runs() -> None:
     def lines() -> int:
         return len("".join(seen).splitlines())
 
-    async with AsyncSandbox("standard", tools={"seen": lines}) as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator", tools={"seen": lines}) as sandbox, sandbox.session() as session:
         source = "print('one')\nwhile seen() < 1:\n    pass\nprint('two')"
         stream = session.stream(source)
         with pytest.raises(RuntimeError, match="has not ended"):
@@ -87,7 +87,7 @@ async def test_output_arrives_while_the_step_runs() -> None:
 
 @both_loops
 async def test_leaving_a_stream_undoes_the_step() -> None:
-    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
         (await session.run("keep = 1")).check()
         async for _ in session.stream(FOREVER, timeout=60):
             break  # nobody closes it
@@ -112,7 +112,7 @@ async def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cance
     def fail() -> None:
         raise ValueError("not today")
 
-    async with AsyncSandbox("standard", tools=[fail]) as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator", tools=[fail]) as sandbox, sandbox.session() as session:
         (await session.run("keep = 1")).check()
         stream = session.stream("print('one')\nfail()")
         assert [text async for text in stream] == ["one\n"]
@@ -122,9 +122,30 @@ async def test_a_stream_ends_with_what_a_tool_raises_a_wrong_argument_or_a_cance
         assert (await session.run("keep")).value == 1
 
 
-async def test_a_cancelled_task_stops_the_stream_that_it_reads() -> None:
-    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+@pytest.mark.parametrize("way", ["map", "map_as_completed"])
+async def test_leaving_a_map_stops_what_runs_and_a_sandbox_opens_anew(way: str) -> None:
+    async with AsyncSandbox("calculator") as sandbox:
+        results = getattr(sandbox, way)(["1", *["while True: pass"] * 5], workers=2, timeout=30)
+        await anext(results)
+        await results.aclose()
+        assert repr(sandbox) == "<AsyncSandbox 'calculator', open, 0 sessions>"
+        assert await sandbox.reopen() is sandbox
+        assert (await sandbox.run("2")).value == 2
+
+
+async def test_cancelling_the_task_stops_the_step_or_the_stream_and_restores_the_state() -> None:
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
         (await session.run("keep = 1")).check()
+        started = asyncio.Event()
+        step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
+        await started.wait()
+        with pytest.raises(SessionBusy):
+            await session.run("keep")
+        step.cancel()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert (await session.run("keep")).value == 1
         begun = asyncio.Event()
 
         async def read() -> None:
@@ -136,32 +157,6 @@ async def test_a_cancelled_task_stops_the_stream_that_it_reads() -> None:
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert (await session.run("keep")).value == 1
-
-
-@pytest.mark.parametrize("way", ["map", "map_as_completed"])
-async def test_leaving_a_map_stops_what_runs_and_a_sandbox_opens_anew(way: str) -> None:
-    async with AsyncSandbox("standard") as sandbox:
-        results = getattr(sandbox, way)(["1", *["while True: pass"] * 5], workers=2, timeout=30)
-        await anext(results)
-        await results.aclose()
-        assert repr(sandbox) == "<AsyncSandbox 'standard', open, 0 sessions>"
-        assert await sandbox.reopen() is sandbox
-        assert (await sandbox.run("2")).value == 2
-
-
-async def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> None:
-    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-        (await session.run("keep = 1")).check()
-        started = asyncio.Event()
-        step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
-        await started.wait()
-        with pytest.raises(SessionBusy):
-            await session.run("keep")
-        step.cancel()
-        step.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await step
         assert (await session.run("keep")).value == 1
 
 
@@ -231,7 +226,7 @@ def test_a_cancel_scope_of_trio_stops_the_step() -> None:
     trio = pytest.importorskip("trio")
 
     async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
             (await session.run("keep = 1")).check()
             with trio.CancelScope() as scope:
                 await session.run(FOREVER, timeout=60, on_output=lambda text: scope.cancel())
@@ -243,7 +238,7 @@ def test_a_cancel_scope_of_trio_stops_the_step() -> None:
 
 async def test_cancelling_what_is_no_step_lets_it_finish_first() -> None:
     """A request that was half answered would leave the conversation with the process out of step."""
-    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
         (await session.run("x = list(range(1000))")).check()
         for request in (session.get("x"), session.checkpoint("here"), session.variables()):
             task = asyncio.create_task(request)
@@ -266,7 +261,7 @@ async def test_a_cancelled_tool_is_cancelled_itself() -> None:
         finally:
             ended.set()
 
-    async with AsyncSandbox("standard", tools=[wait_for_ever]) as sandbox, sandbox.session() as session:
+    async with AsyncSandbox("calculator", tools=[wait_for_ever]) as sandbox, sandbox.session() as session:
         (await session.run("keep = 1")).check()
         step = asyncio.create_task(session.run("keep = 2\nwait_for_ever()"))
         await waiting.wait()
@@ -278,7 +273,7 @@ async def test_a_cancelled_tool_is_cancelled_itself() -> None:
 
 
 async def test_closing_a_sandbox_stops_the_steps_of_other_tasks() -> None:
-    sandbox = await AsyncSandbox("standard").open()
+    sandbox = await AsyncSandbox("calculator").open()
     session = await sandbox.session()
     started = asyncio.Event()
     step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
@@ -301,7 +296,7 @@ async def test_async_and_blocking_tools() -> None:
     def beside_it() -> bool:
         return threading.get_ident() != here
 
-    async with AsyncSandbox("standard", tools=[on_the_loop, beside_it]) as sandbox:
+    async with AsyncSandbox("calculator", tools=[on_the_loop, beside_it]) as sandbox:
         assert (await sandbox.run("on_the_loop(), beside_it()")).value == (True, True)
 
 
@@ -354,7 +349,7 @@ async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int,
 
 @both_loops
 async def test_what_is_opened_is_awaited_or_entered(tmp_path: Path) -> None:
-    async with AsyncSandbox("standard", spare=0) as sandbox:
+    async with AsyncSandbox("calculator", spare=0) as sandbox:
         async with sandbox.session_for("ada") as session:
             await session.run("kept = 7")
             await session.save(tmp_path / "state")
@@ -401,13 +396,13 @@ def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(on
     printed = {("out 5\n", "stdout"), ("err 1\n", "stderr")}
 
     async def main() -> None:
-        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
             stream = session.stream(TWO, **options)
             assert {(str(piece), piece.stream) async for piece in stream} == printed
             stream.result.check()
 
     on_loop(main)
-    with Sandbox("standard") as sandbox, sandbox.session() as session:
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
         assert {(str(piece), piece.stream) for piece in session.stream(TWO, **options)} == printed
         with pytest.raises(TypeError, match="unexpected keyword argument 'stdout'"):
             session.stream("1", stdout=print)  # type: ignore[call-arg]

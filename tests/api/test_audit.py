@@ -21,13 +21,13 @@ SECRET = "the-value-of-the-guest"
 def test_the_audit_log_has_a_line_per_step(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     tools = {"add": lambda a, b: a + b}
-    with Sandbox("standard", audit=path, tools=tools) as sandbox, sandbox.session(label="user 7") as session:
+    with Sandbox("calculator", audit=path, tools=tools) as sandbox, sandbox.session(label="user 7") as session:
         session.run(f"x = {SECRET!r}\nadd(1, 2)").check()
         session.run("1 / 0")
         session.run("import subprocess")
         digest = sandbox.policy.digest
     rule = "def f(): return 1"
-    with Sandbox("standard", audit=path) as sandbox, sandbox.plugin(rule, exports=["f"], name="rule") as plugin:
+    with Sandbox("calculator", audit=path) as sandbox, sandbox.plugin(rule, exports=["f"], name="rule") as plugin:
         plugin.f()
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert [record["outcome"] for record in records] == ["ok", "error", "rejected", "ok"]
@@ -38,7 +38,7 @@ def test_the_audit_log_has_a_line_per_step(tmp_path: Path) -> None:
     assert len({record["session"] for record in records[:3]}) == 1
     assert [(record["who"], record["call"]) for record in records] == [("user 7", None)] * 3 + [("rule", "f")]
     assert records[3]["source_sha256"] == sha256(rule.encode()).hexdigest()
-    assert records[2]["rule"].startswith("standard.yaml:")
+    assert records[2]["rule"].startswith("calculator.yaml:")
     assert SECRET not in path.read_text()
 
 

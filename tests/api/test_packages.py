@@ -112,11 +112,17 @@ def test_a_package_is_fetched_and_imported_in_the_child_alone(mirror: Path, monk
             return (await other.run("import gadget, cog\ngadget.spin(1)")).value
 
     assert asyncio.run(again()) == 21, "what was fetched once needs no index"
+    policy = Policy.load("standard").replace(requirements=["gadget==1.0"])
+    _, place = packages.fetched(policy)
+    assert Path(place, "cog.py").is_file()
+    (Path(place).parent / "modules.json").write_bytes(b'{"cog": 1')
+    with pytest.raises(PolicyError, match="is damaged: remove it"):
+        packages.fetched(policy)
     with pytest.raises(PolicyError, match=r"gadget==1\.1 cannot be had as wheels.*PIP_FIND_LINKS"):
         Sandbox("standard", requirements=["gadget==1.1"]).open()
 
 
-def test_what_a_policy_says_of_its_requirements() -> None:
+def test_what_a_policy_says_of_its_requirements_and_lists_that_contradict_themselves() -> None:
     policy = Policy.from_yaml("extends: standard\nrequirements: [gadget>=1, networkx]")
     answer = policy.why("gadget.parts")
     assert answer.allowed and "fetched when a sandbox starts" in answer.reason
@@ -125,6 +131,16 @@ def test_what_a_policy_says_of_its_requirements() -> None:
     card = json.loads(policy.card("json"))
     assert {"gadget", "networkx"} <= {*card["imports"]}
     assert Policy.from_yaml(policy.to_yaml()).digest == policy.digest != Policy.load("standard").digest
+    with pytest.raises(PolicyError, match="required twice"):
+        Policy().replace(requirements=["Ruamel.YAML", "ruamel-yaml==1"])
+    with pytest.raises(PolicyError, match="all need one"):
+        Policy().replace(requirements=["a==1 --hash=sha256:" + "0" * 64, "b==1"])
+    with pytest.raises(PolicyError, match="at most 500"):
+        Policy().replace(requirements=[f"a{number}" for number in range(501)])
+    with pytest.raises(PolicyError):
+        Policy().replace(requirements="gadget")  # type: ignore[arg-type]
+    with Sandbox("standard") as sandbox, pytest.raises(PolicyError, match="cannot be changed for one session"):
+        sandbox.session(requirements=["gadget"])
 
 
 @pytest.mark.parametrize("line", ["gadget", "gadget==4.9.0", "zope.interface==1"])
@@ -153,19 +169,6 @@ def test_what_is_no_name_is_refused(line: str) -> None:
     assert len(str(told.value)) < 1000
     with pytest.raises(PolicyError):
         _ = Sandbox("standard", requirements=[line]).policy
-
-
-def test_lists_that_contradict_themselves() -> None:
-    with pytest.raises(PolicyError, match="required twice"):
-        Policy().replace(requirements=["Ruamel.YAML", "ruamel-yaml==1"])
-    with pytest.raises(PolicyError, match="all need one"):
-        Policy().replace(requirements=["a==1 --hash=sha256:" + "0" * 64, "b==1"])
-    with pytest.raises(PolicyError, match="at most 500"):
-        Policy().replace(requirements=[f"a{number}" for number in range(501)])
-    with pytest.raises(PolicyError):
-        Policy().replace(requirements="gadget")  # type: ignore[arg-type]
-    with Sandbox("standard") as sandbox, pytest.raises(PolicyError, match="cannot be changed for one session"):
-        sandbox.session(requirements=["gadget"])
 
 
 def test_a_lock_file_says_which_bytes(mirror: Path, tmp_path: Path) -> None:
@@ -212,7 +215,7 @@ def test_what_the_host_has_is_not_fetched() -> None:
         assert sandbox.run("import pluggy\npluggy.PluginManager('x').project_name").value == "x"
 
 
-def test_two_fetch_at_once_and_one_is_killed(mirror: Path) -> None:
+def test_two_fetch_at_once_and_one_is_killed(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = mirror.parent / "cache" / "safeexec" / "packages"
     command = [sys.executable, "-c", FETCH, "gadget"]
     killed = subprocess.Popen(command)
@@ -229,6 +232,7 @@ def test_two_fetch_at_once_and_one_is_killed(mirror: Path) -> None:
     (place,) = [name for name in os.listdir(cache) if name not in left]
     assert re.fullmatch(r"[0-9a-f]{32}", place)
     os.utime(cache / left[0], (0, 0))
+    monkeypatch.setattr(packages, "FETCH_SECONDS", 0.01)
     with pytest.raises(PolicyError):
         Sandbox("standard", requirements=["missing"]).open()
     assert left[0] not in os.listdir(cache), "the next fetch sweeps what a killed one has left"
@@ -281,15 +285,6 @@ def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         pytest.skip("no package index is in reach")
     with Sandbox("standard", requirements=["humanize==4.9.0"]) as sandbox:
         assert sandbox.run("import humanize\nhumanize.naturalsize(10**9)").value == "1.0 GB"
-
-
-def test_a_set_that_is_damaged_is_named(mirror: Path) -> None:
-    policy = Policy.load("standard").replace(requirements=["cog"])
-    changed, place = packages.fetched(policy)
-    assert Path(place, "cog.py").is_file() and packages.fetched(policy) == (changed, place)
-    (Path(place).parent / "modules.json").write_bytes(b'{"cog": 1')
-    with pytest.raises(PolicyError, match="is damaged: remove it"):
-        packages.fetched(policy)
 
 
 def reported(name: str, hashes: dict[str, str]) -> object:

@@ -72,7 +72,7 @@ def test_a_public_name_says_what_it_is(name: str) -> None:
     assert inspect.getdoc(value), name
 
 
-def test_keywords_are_those_of_a_policy() -> None:
+def test_keywords_are_those_of_a_policy_and_a_word_of_another_library_is_answered_with_ours() -> None:
     limits = {name for name in Limits.__struct_fields__ if name != "checkpoints"}
     assert set(keywords.LimitChanges.__annotations__) == limits
     written = get_type_hints(Limits)
@@ -81,9 +81,6 @@ def test_keywords_are_those_of_a_policy() -> None:
     settings = set(PolicyData.__struct_fields__) - {"origins", "files"}
     assert set(keywords.PolicyChanges.__annotations__) == limits | settings
     assert set(keywords.PluginChanges.__annotations__) == limits | settings - {"name", "description", "tools"}
-
-
-def test_a_word_of_another_library_is_answered_with_ours() -> None:
     with pytest.raises(PolicyError, match=r"no setting 'timeout'; did you mean wall_seconds\?"):
         Policy.load("calculator").replace(timeout=3)  # type: ignore[call-arg]
 

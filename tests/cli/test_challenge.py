@@ -30,15 +30,14 @@ attempt(lambda: os.listdir(os.path.dirname(path)))
 """
 
 
-def test_plain_attempts_fail_in_the_loosest_profile(tmp_path: Path, called: Called) -> None:
+def test_plain_attempts_fail_in_the_loosest_profile_and_a_refused_program_has_tried_nothing(
+    tmp_path: Path, called: Called
+) -> None:
     path = tmp_path / "attack.py"
     path.write_text(ATTEMPTS)
     told = called("challenge", path, "--policy", "confined-python")
     assert told.status == 0 and "No flag came out of confined-python" in told.out
     assert "read: " not in told.out
-
-
-def test_a_program_that_the_policy_refuses_has_tried_nothing(tmp_path: Path, called: Called) -> None:
     path = tmp_path / "attack.py"
     path.write_text("open('/etc/passwd')")
     told = called("challenge", path)

@@ -30,17 +30,16 @@ def test_a_directory_is_checked_file_by_file(tmp_path: Path, called: Called) -> 
     assert told.status == 2 and "latin.py is not UTF-8 text" in told.err
 
 
-def test_a_file_is_judged_as_run_runs_it(tmp_path: Path, sandbox: Sandbox, called: Called) -> None:
+def test_a_file_is_judged_as_run_runs_it_and_one_that_is_opened_by_name_is_told(
+    tmp_path: Path, sandbox: Sandbox, called: Called
+) -> None:
     """With a standard input."""
     file = tmp_path / "reads.py"
     file.write_text("import sys\nname = input()\nlines = sys.stdin.readlines()\n")
     assert called("check", file).status == 0
     assert sandbox.check("input()").outcome == "rejected"
     assert sandbox.check("input()", stdin=True).ok
-
-
-def test_a_file_that_is_opened_by_name_is_told(sandbox: Sandbox) -> None:
-    """With a standard input `open` is there, for that alone."""
+    # With a standard input `open` is there, for that alone.
     source = "import socket\nopen(0)\nopen('a')\nwith open('b', 'w') as file: pass\n"
     source += "try: open('c')\nexcept OSError: pass\n"
     error = sandbox.check(source, stdin=True).error

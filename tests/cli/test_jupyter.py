@@ -13,15 +13,14 @@ from tests.conftest import Called
 pytestmark = pytest.mark.modules("ipykernel", "jupyter_client")
 
 
-def test_the_kernel_is_where_jupyter_looks(tmp_path: Path, called: Called) -> None:
+def test_the_kernel_is_where_jupyter_looks_and_ones_own_policy_has_its_whole_path(
+    tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = called("jupyter", "install", "--prefix", tmp_path)
     assert told.status == 0 and f"the policy data-analysis in {tmp_path}" in told.out
     spec = json.loads((tmp_path / "share/jupyter/kernels/safeexec/kernel.json").read_text())
     assert spec["interrupt_mode"] == "message"
     assert os.path.isabs(spec["argv"][0]) and spec["argv"][1] == "-P"
-
-
-def test_ones_own_policy_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Called) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("extends: calculator\n")
     assert called("jupyter", "install", "-p", "mine.yaml", "--name", "mine", "--prefix", tmp_path).status == 0

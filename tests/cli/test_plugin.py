@@ -18,12 +18,9 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_plugin_that_can_be_loaded(shop: Path, called: Called) -> None:
+def test_a_plugin_is_loaded_or_told_with_its_line(shop: Path, called: Called) -> None:
     described = "shop 1.0.0, under plugin\n  price(amount: float) -> float\n  setting rate: float\n"
     assert called("plugin", "check", shop, "--set", "rate=0.5") == (0, described, "")
-
-
-def test_a_plugin_that_cannot_be_loaded_is_told_with_its_line(shop: Path, called: Called) -> None:
     told = called("plugin", "check", shop)
     assert told.status == 1 and "'rate' must be given" in told.err
     (shop / "main.py").write_text("import util\n")

@@ -48,16 +48,13 @@ def test_a_policy_that_is_no_regular_file_ends_with_one_line(kind: str, policies
     assert printed(called, "show", str(policies / "mine.yaml")).startswith("safeexec: ")
 
 
-def test_strict_passes_what_only_tells_a_cost(tmp_path: Path, called: Called) -> None:
+def test_strict_passes_what_only_tells_a_cost_and_differences_go_as_json(tmp_path: Path, called: Called) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: standard\nrequirements: [humanize==4.9.0]\n")
     assert called("policy", "check", "--strict", mine).status == 0
     mine.write_text("extends: standard\nfilesystem: {workspace: read-write}\n")
     assert called("policy", "check", mine).status == 0
     assert called("policy", "check", "--strict", mine).status == 1
-
-
-def test_diff_as_json(tmp_path: Path, called: Called) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: calculator\nlimits: {memory_mb: 64}\nimports: {random: none}\n")
     status, out, _ = called("policy", "diff", "--json", "calculator", mine)

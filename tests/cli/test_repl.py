@@ -167,16 +167,15 @@ def test_commands_of_files_and_branches(desk: repl.Desk, tmp_path: Path, capsys:
     assert desk.exit_status == 0
 
 
-def test_exit_leaves_with_its_status(desk: repl.Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    for source, status in (("exit()", 0), ("exit(3)", 3), ("1 + 1", None)):
-        desk.enter(source)
-        assert (desk.exit_status, capsys.readouterr().err) == (status, "")
-
-
-def test_programs_may_ask(desk: repl.Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_may_ask_and_exit_leaves_with_its_status(
+    desk: repl.Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("builtins.input", lambda prompt: f"to {prompt}")
     desk.enter("input('whom?')")
     assert capsys.readouterr().out == "'to whom?'\n"
+    for source, status in (("exit()", 0), ("exit(3)", 3), ("1 + 1", None)):
+        desk.enter(source)
+        assert (desk.exit_status, capsys.readouterr().err) == (status, "")
 
 
 def test_a_picture_that_the_terminal_cannot_show_is_a_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,19 +17,18 @@ def recording(tmp_path: Path) -> Path:
     return Path(shutil.copy(DATA / "errand.jsonl", tmp_path / "run.jsonl"))
 
 
-def test_a_page_is_written_beside_its_recording(recording: Path, tmp_path: Path, called: Called) -> None:
+def test_a_page_is_written_beside_its_recording_for_those_who_may_read_it(
+    recording: Path, tmp_path: Path, called: Called
+) -> None:
+    recording.chmod(0o600)
+    assert called("view", recording).status == called("view", recording, "-o", tmp_path / "other.html").status == 0
+    for page in ("run.html", "other.html"):
+        assert (tmp_path / page).stat().st_mode & 0o777 == 0o600
     told = called("view", recording)
     assert told.status == 0 and "run.html: " in told.out
     assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert called("view", recording, "-o", recording).status == 2
     assert recording.read_bytes() == (DATA / "errand.jsonl").read_bytes()
-
-
-def test_who_may_not_read_a_recording_may_not_read_its_page(recording: Path, tmp_path: Path, called: Called) -> None:
-    recording.chmod(0o600)
-    assert called("view", recording).status == called("view", recording, "-o", tmp_path / "other.html").status == 0
-    for page in ("run.html", "other.html"):
-        assert (tmp_path / page).stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_no_recording_is_said(tmp_path: Path, called: Called) -> None:
