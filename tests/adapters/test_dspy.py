@@ -27,11 +27,13 @@ def interpreter() -> Any:
     made.shutdown()
 
 
-def test_code_sees_variables_and_tools_and_keeps_its_state(interpreter: SafeInterpreter) -> None:
+def test_code_sees_variables_and_tools_keeps_its_state_and_submits_the_answer(interpreter: SafeInterpreter) -> None:
     assert isinstance(interpreter, CodeInterpreter)
     assert interpreter.execute("y = twice(x)\nprint(y)", {"x": 21}) == "42\n"
     assert interpreter.execute("y") == "42"
     assert interpreter.execute("pass") is None
+    assert interpreter.execute("SUBMIT(3)") == FinalOutput({"answer": 3})
+    assert interpreter.execute("SUBMIT(answer=[1])\n1 / 0") == FinalOutput({"answer": [1]})
 
 
 @pytest.mark.parametrize(
@@ -48,11 +50,6 @@ def test_what_can_be_mended_is_told(
 ) -> None:
     with pytest.raises(kind, match=told):
         interpreter.execute(source)
-
-
-def test_what_is_submitted_is_the_answer(interpreter: SafeInterpreter) -> None:
-    assert interpreter.execute("SUBMIT(3)") == FinalOutput({"answer": 3})
-    assert interpreter.execute("SUBMIT(answer=[1])\n1 / 0") == FinalOutput({"answer": [1]})
 
 
 def test_a_late_tool_a_bad_variable_and_a_closed_interpreter(interpreter: SafeInterpreter) -> None:

@@ -45,7 +45,7 @@ def test_a_program_calls_tools_returns_and_keeps_its_texts() -> None:
     assert both == '[{"result":0},{"result":2}]'
 
 
-def test_what_goes_wrong_is_told_with_its_line() -> None:
+def test_what_goes_wrong_is_told_with_its_line_and_inputs_are_variables() -> None:
     unclosed, refused, wrong, endless = asyncio.run(
         execute(
             "x = 1\nprint(1",
@@ -58,7 +58,4 @@ def test_what_goes_wrong_is_told_with_its_line() -> None:
     assert "import of 'subprocess' is refused" in str(refused)
     assert "Valid parameters for add" in str(wrong)
     assert str(endless).startswith("line 1: TimeoutError")
-
-
-def test_inputs_are_variables() -> None:
     assert asyncio.run(SafeProvider("standard").run("return x + 1", inputs={"x": 41})) == 42

@@ -38,14 +38,11 @@ def answers_to(*sources: str) -> tuple[str, list[str]]:
     return described[0] or "", seen
 
 
-def test_tools_are_functions_and_variables_stay() -> None:
+def test_tools_are_functions_variables_stay_and_what_is_wrong_is_told() -> None:
     described, (many, one) = answers_to("r = [add(i, 2) for i in range(3)]\nr", "sum(r) + add(1)")
     assert "add(a: int" in described
     assert "Value: [2, 3, 4]" in many
     assert "Value: 15" in one
-
-
-def test_wrong_arguments_and_refusals_are_told() -> None:
     _, (wrong, refused) = answers_to("add('x')", "import subprocess")
     assert "expected int, got str 'x'" in wrong
     assert "import of 'subprocess' is refused" in refused

@@ -108,16 +108,25 @@ def test_the_tables_of_a_database_are_described() -> None:
 
 @pytest.mark.modules("pandas")
 def test_the_tables_in_an_archive_are_described() -> None:
+    texts = {
+        "README.txt": "About a.csv.\nIt has an id, and a price\nas of May, in EUR, with VAT, each\n",
+        "__MACOSX/sales/._a.csv": "\0\5Mac OS X",
+        "empty.csv": "",
+        "b.txt": "x,y\n1,2\n3,4\n",
+        "sales/a.csv": "id;price\n1;2,5\n",
+        "late.csv": ("c,n\n" + "x,1\n" * 30_000 + "\xe9,2\n").encode("latin-1"),
+        "photo.jpg": "none",
+        "packed.csv.gz": gzip.compress(b"u,v\n"),
+    }
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("sales/a.csv", "id;price\n1;2,5\n")
-        archive.writestr("b.txt", "x,y\n1,2\n3,4\n")
-        archive.writestr("photo.jpg", "none")
+        for name, text in texts.items():
+            archive.writestr(name, text)
     tables, none = (found.render() for found in analyse({"d.zip": packed.getvalue(), "no.zip": b"PK"}).surveys)
     assert tables.startswith(
-        "d.zip: 1 rows, 2 columns, read by pd.read_csv(zipfile.ZipFile('d.zip').open(…))\n"
-        "  file 'sales/a.csv' (described here): 1 rows: id, price\n  file 'b.txt': 2 rows: x, y\n"
-        "  id: int64; 1\n  price: float64; 2.5\n"
+        "d.zip: 1 rows, 2 columns, read by pd.read_csv(zipfile.ZipFile('d.zip').open(…), sep=';', decimal=',')\n"
+        "  file 'sales/a.csv' (described here): 1 rows: id, price\n  file 'late.csv': 30001 rows: c, n\n"
+        "  file 'b.txt': 2 rows: x, y\n  id: int64; 1\n  price: float64; 2.5\n"
     )
     assert none == "no.zip: could not be read as a table: BadZipFile: File is not a zip file"
 

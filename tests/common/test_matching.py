@@ -52,15 +52,12 @@ def test_a_slip_is_no_other_word(name: str, known: list[str], meant: list[str]) 
     assert misspelt(name, known) == meant
 
 
-def test_nearest_finds_typing_errors_in_all_builtins() -> None:
+def test_nearest_finds_typing_errors_in_all_builtins_and_a_suggestion_ends_a_message() -> None:
     """One letter left out of the middle of any long builtin leads back to it."""
     every = [name for name in dir(builtins) if len(name) > 7 and name.isidentifier() and not name.startswith("_")]
     for name in every:
         damaged = name[:3] + name[4:]
         assert damaged in every or name in nearest(damaged, every, 3), name
-
-
-def test_a_suggestion_ends_a_message() -> None:
     assert suggestion("wall_second", ["wall_seconds", "memory_mb"]) == "; did you mean wall_seconds?"
     assert suggestion("colour", ["wall_seconds", "memory_mb"]) == ""
 

@@ -75,7 +75,7 @@ def test_nothing_that_a_terminal_obeys_is_left(raw: str) -> None:
     assert printable(shown) == shown
 
 
-def test_head_and_tail_count_what_is_missing() -> None:
+def test_texts_are_cut_shortened_and_measured() -> None:
     lines = "".join(f"{number:04}\n" for number in range(1000))
     cut, missing = head_and_tail(lines, 100)
     head, _, tail = cut.partition(f"... {missing} characters left out ...\n")
@@ -83,8 +83,6 @@ def test_head_and_tail_count_what_is_missing() -> None:
     assert len(head) + missing + len(tail) == len(lines)
     assert head_and_tail("short", 100) == ("short", 0)
 
-
-def test_short_repr_is_short_and_never_raises() -> None:
     class Loop:
         def __repr__(self) -> str:
             return repr(self)
@@ -95,9 +93,6 @@ def test_short_repr_is_short_and_never_raises() -> None:
     assert short_repr(nested) == repr(nested)
     for value in (Loop(), cycle, list(range(10**6)), "x" * 10**6, 10**5000, {i: i for i in range(10**5)}):
         assert len(short_repr(value, 200)) <= 200
-
-
-def test_columns_of_a_terminal() -> None:
     assert [columns(text) for text in ("", "abc", "日本", "e\u0301", "ｆ", "ä")] == [0, 3, 4, 1, 2, 1]
     assert blank("\ta日\te\u0301") == "\t   \t "
 

@@ -66,11 +66,13 @@ def test_what_is_no_text_is_not_called_one(folder: pathlib.Path, start: bytes) -
     assert "encoding=" not in hint("pd.read_csv('d.csv')")
 
 
-def test_a_workbook_that_is_called_csv_is_named(folder: pathlib.Path) -> None:
+def test_a_workbook_that_is_called_csv_is_named_and_a_cut_character_no_other_encoding(folder: pathlib.Path) -> None:
     with zipfile.ZipFile("d.csv", "w") as file:
         file.writestr("[Content_Types].xml", "é" * 10)
         file.writestr("xl/workbook.xml", "")
     assert "read_excel('d.csv')" in hint("open('d.csv', encoding='utf-8').read()")
+    said = hint("'Zoë und Łukasz'.encode()[:10].decode()")
+    assert "middle of a character" in said and "latin-1" not in said
 
 
 @pytest.mark.parametrize(
@@ -91,11 +93,6 @@ def test_letters_of_one_byte_and_of_two_are_told_apart(folder: pathlib.Path, tex
     assert ("most likely" in said) == (encoding in western)
 
 
-def test_a_character_that_is_cut_is_no_other_encoding() -> None:
-    said = hint("'Zoë und Łukasz'.encode()[:10].decode()")
-    assert "middle of a character" in said and "latin-1" not in said
-
-
 @pytest.mark.parametrize(
     ("above", "skipped"),
     [("Report of May\nSource: X\n", 2), ("# Report\n# Source: X\n\n", 3), ("Report\n\n\nby us\n", 4)],
@@ -112,11 +109,8 @@ def test_lines_above_the_header_are_skipped_alone(
     assert list(read.columns) == ["id", "name", "n"] and len(read) == 2
 
 
-def test_another_separator_is_named() -> None:
+def test_another_separator_is_named_and_one_long_line_is_not_a_heading() -> None:
     said = hint("import io\npd.read_csv(io.StringIO('a;b\\n1,5;2\\n3,5,1;4\\n'))")
     assert "sep=';'" in said and "skip" not in said
-
-
-def test_one_long_line_is_not_a_heading() -> None:
     said = hint("import io\npd.read_csv(io.StringIO('a,b\\n1,2\\n1,2,3\\n4,5\\n'))")
     assert said.startswith("Line 3 has 3 fields instead of 2") and "skiprows" not in said

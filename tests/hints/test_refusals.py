@@ -27,12 +27,6 @@ RICH = LanguagePlan(
 NOTHING = LanguagePlan()
 
 
-def test_for_a_name_that_the_policy_takes_away_no_other_function_is_proposed() -> None:
-    plan = LanguagePlan(imports={"math": ImportPlan(refused=frozenset({"sqrt"}))})
-    assert hint_for("attribute", "math.sqrt", plan, candidates=["isqrt"]) is None
-    assert hint_for("attribute", "math.sqrtt", SMALL, candidates=["sqrt"]) == "Did you mean `math.sqrt`?"
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "plan", "words"),
     [
@@ -61,11 +55,11 @@ def test_hint_for(kind: str, name: str, plan: LanguagePlan, words: str) -> None:
     assert words in (hint_for(kind, name, plan) or "")
 
 
-def test_candidates_are_compared() -> None:
+def test_what_is_proposed_is_near_and_not_refused() -> None:
     assert hint_for("attribute", "math.squrt", SMALL, candidates=["sqrt", "sin"]) == "Did you mean `math.sqrt`?"
-
-
-def test_refused_names_of_a_module_are_not_suggested() -> None:
+    plan = LanguagePlan(imports={"math": ImportPlan(refused=frozenset({"sqrt"}))})
+    assert hint_for("attribute", "math.sqrt", plan, candidates=["isqrt"]) is None
+    assert hint_for("attribute", "math.sqrtt", SMALL, candidates=["sqrt"]) == "Did you mean `math.sqrt`?"
     plan = LanguagePlan(imports={"numpy": ImportPlan(refused=frozenset({"loadtxt"}))})
     assert hint_for("attribute", "numpy.loadtx", plan, candidates=["loadtxt"]) is None
 
@@ -76,7 +70,7 @@ def test_the_policy_s_own_hint_wins() -> None:
     assert hint_for("module", "requests.adapters", plan) == "Use `catalogue(item)`."
 
 
-def test_every_need_in_the_tables_is_known() -> None:
+def test_every_need_is_known_every_name_has_a_hint_and_none_recommends_what_it_replaces() -> None:
     """`choose` raises on a need that it does not know; a plan without anything asks for each of the first ones."""
     for table in (MODULES, BUILTINS, ATTRIBUTES, MODULE_ATTRIBUTES, CONSTRUCTS, NAMES):
         for advice in table.values():
@@ -84,15 +78,9 @@ def test_every_need_in_the_tables_is_known() -> None:
                 choice.choose({need: text}, NOTHING)
                 assert text.strip() == text
                 assert text[-1] in ".?"
-
-
-def test_every_construct_and_refused_builtin_has_a_hint() -> None:
     assert set(names.CONSTRUCTS) <= set(CONSTRUCTS)
     assert set(BUILTINS) >= {"eval", "exec", "compile", "open", "input", "breakpoint", "exit", "quit", "__import__"}
     assert all(hint_for("builtin", name, NOTHING) for name in BUILTINS)
-
-
-def test_no_hint_recommends_what_it_replaces() -> None:
     for module in MODULES:
         for plan in (SMALL, RICH, NOTHING):
             hint = hint_for("module", module, plan) or ""

@@ -264,12 +264,9 @@ def test_a_bound_is_told_by_its_number_and_a_type_as_in_python(
         evaluate(expression, names)
 
 
-def test_an_expression_is_a_text() -> None:
+def test_an_expression_is_a_text_and_a_cause_is_what_python_raised() -> None:
     with pytest.raises(TypeError, match="an expression must be a str, not int"):
         evaluate(5)  # type: ignore[arg-type]
-
-
-def test_cause_is_what_python_raised() -> None:
     with pytest.raises(ExpressionError) as caught:
         evaluate("1 / x", {"x": 0})
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -305,7 +302,7 @@ def test_items_of_other_types_are_refused_where_they_come_out(expression: str) -
         evaluate(expression, {"xs": [Int(1), Int(2)]})
 
 
-def test_functions_of_the_caller() -> None:
+def test_functions_of_the_caller_and_keywords_of_any_name() -> None:
     assert evaluate("double(x) + 1", {"x": 4}, functions={"double": lambda x: 2 * x}) == 9
     with pytest.raises(ExpressionError, match="may not take part"):
         evaluate("leak()", functions={"leak": lambda: sys})
@@ -313,14 +310,20 @@ def test_functions_of_the_caller() -> None:
         evaluate("1 + fail()", functions={"fail": lambda: {}["key"]})
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.column == 5
+    assert evaluate("dict(fuel=3, args=4)") == {"fuel": 3, "args": 4}
+    assert evaluate("burn(fuel=3)", functions={"burn": lambda fuel: fuel * 2}) == 6
 
 
-def test_a_compiled_expression_takes_values_of_changing_types() -> None:
+def test_a_compiled_expression_takes_values_of_changing_types_within_its_steps() -> None:
     double = compile_expression("x * 2")
     for value in [1, 2.5, "ab", [1], (1,), 2**80, True, 2**62, "a" * 999]:
         assert double({"x": value}) == value * 2
     assert double.names == ("x",)
     assert double.source == "x * 2"
+    count = compile_expression("len([i for i in range(n)])", max_steps=1000)
+    assert count({"n": 100}) == 100
+    with pytest.raises(ExpressionError, match="max_steps"):
+        count({"n": 1000})
 
 
 @pytest.mark.parametrize(
@@ -365,13 +368,6 @@ def test_what_is_remembered_is_bounded() -> None:
     assert 0 < remembered() - before <= inline.CACHED
 
 
-def test_max_steps_bounds_the_work() -> None:
-    count = compile_expression("len([i for i in range(n)])", max_steps=1000)
-    assert count({"n": 100}) == 100
-    with pytest.raises(ExpressionError, match="max_steps"):
-        count({"n": 1000})
-
-
 @pytest.mark.parametrize("policy", ["calculator", "standard", "data-analysis", "confined-python"])
 def test_a_policy_that_allows_more_is_refused_with_its_line(policy: str) -> None:
     with pytest.raises(PolicyError, match=r"evaluate runs in your own process.*\.yaml:\d+.*Sandbox"):
@@ -410,7 +406,7 @@ def test_the_hosts_own_code_is_still_warned() -> None:
         compile(r"'\d'", "host.py", "eval")
 
 
-def test_the_profile_lists_what_evaluate_offers() -> None:
+def test_the_profile_lists_what_evaluate_offers_and_what_a_policy_leaves_out_is_refused() -> None:
     """`join` stands for the method of texts, which the profile's own sessions have."""
     policy = Policy.load("expression")
     assert set(policy.builtins) == BUILTINS.keys() - {"join"}
@@ -421,9 +417,6 @@ def test_the_profile_lists_what_evaluate_offers() -> None:
         module: {name for name in names if hasattr(importlib.import_module(module), name)}
         for module, names in listed.items()
     } == offered
-
-
-def test_functions_that_a_policy_leaves_out_are_refused() -> None:
     narrow = Policy.load("expression").replace(builtins={"remove": ["pow"]}, imports={"statistics": "none"})
     assert evaluate("math.sqrt(4) + max(1, 2)", policy=narrow) == 4
     for expression in ("pow(2, 3)", "statistics.mean([1, 2])"):
@@ -437,11 +430,6 @@ def test_a_plain_expression_loads_no_policy() -> None:
         "print([name for name in ('yaml', 'msgspec', 'decimal', 'statistics', 'ast', 'typing') if name in sys.modules])"
     )
     assert alone(script, check=True).stdout == "[]\n"
-
-
-def test_a_keyword_may_have_any_name() -> None:
-    assert evaluate("dict(fuel=3, args=4)") == {"fuel": 3, "args": 4}
-    assert evaluate("burn(fuel=3)", functions={"burn": lambda fuel: fuel * 2}) == 6
 
 
 @pytest.mark.parametrize("source", ["sum()", "abs(1, 2, 3)", "round(1, 2, 3, 4)", "len(fuel=3)", "math.gcd(x=1)"])

@@ -154,7 +154,7 @@ def outcome(expression: str) -> str:
             resource.setrlimit(resource.RLIMIT_AS, (used + NEW_MEMORY, used + NEW_MEMORY))
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
             code = 0
-            for route in ROUTES:
+            for route in ROUTES[::2]:  # the second has the code of the first, and nothing else to refuse it by
                 try:
                     route(expression, given)
                     code = code or 1

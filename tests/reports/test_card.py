@@ -61,16 +61,13 @@ def test_a_description_is_that_of_the_file_that_it_stands_in(tmp_path):
     assert Policy.load(path).card().splitlines()[0] == "Python sandbox, profile mine: Files for all."
 
 
-def test_the_hosts_tools():
+def test_the_hosts_tools_by_the_name_they_are_called_by_and_which_need_approval():
     policy = Policy.load("calculator")
     for tools in ([price], {"price": price}):
         card = policy.card(tools=tools)
         assert "  price(symbol: str, day: str = ...) -> float  The price of a share.\n" in card
         assert "More that" not in card
     assert "price" not in policy.replace(tools={"allow": "none"}).card(tools=[price])
-
-
-def test_the_card_says_which_tools_need_approval():
     policy = Policy.load("calculator").replace(tools={"approval": ["price"]})
     text = policy.card(tools={"price": price, "free": price})
     assert ") -> float  Needs approval. The price of a share.\n" in text
@@ -86,15 +83,13 @@ class Rates:
         return 1.0
 
 
-def test_tools_of_every_kind_have_the_name_they_are_called_by():
+def test_what_a_tool_of_any_kind_says_of_itself_is_one_short_line():
     card = Policy.load("calculator").card(tools=[Rates(), functools.partial(price, day="now")])
     assert "  Rates(currency: str) -> float  Rates of a bank.\n" in card
     assert "  partial(symbol: str, *, day: str = ...) -> float  The price of a share.\n" in card
     assert "  type(...)  " in Policy.load("calculator").card(tools=[type]), "it has no signature to read"
     assert Policy.load("calculator").card(tools=None) == Policy.load("calculator").card()
 
-
-def test_what_a_tool_says_of_itself_is_one_short_line():
     def noisy(text: str = "a\n" * 3000) -> None: ...
 
     noisy.__doc__ = "Red \x1b[31mlight\x07 \u202e" + "and more " * 3000

@@ -241,15 +241,17 @@ def test_a_program_may_import_itself(profile):
     assert profile == "confined-python" or policy.why("__main__").reason == "it is the program itself"
 
 
-def test_the_path_along_extends():
+def test_an_answer_is_about_the_name_that_was_asked_for_and_tells_the_way_to_its_rule() -> None:
     answer = Policy.load("data-analysis").why("math")
     assert answer.through == ("data-analysis.yaml", "standard.yaml", "calculator.yaml")
     assert "through data-analysis.yaml → standard.yaml → calculator.yaml" in str(answer)
-
-
-def test_an_answer_is_about_the_name_that_was_asked_for():
     answer = Policy.load("data-analysis").why("pd.DataFrame.to_pickle")
     assert (answer.name, answer.allowed) == ("pandas.DataFrame.to_pickle", True)
+    assert "ENOSYS" in Policy.load("standard").why("clone3()").reason
+    answer = Policy.load("calculator").why("nosuch_module.read")
+    assert answer.allowed and "Python has no module nosuch_module" in answer.reason
+    answer = Policy.load("calculator").why("pint")
+    assert answer.allowed and "`import pint` would be refused" in answer.reason
 
 
 @pytest.mark.parametrize("profile", sorted(Policy.profiles(shipped=True)))
@@ -314,17 +316,13 @@ def test_files_without_open_are_told_with_the_line_to_add() -> None:
     assert line not in Policy.load("standard").why("open").instead
 
 
-def test_a_refused_call_on_which_libraries_take_another_says_so():
-    assert "ENOSYS" in Policy.load("standard").why("clone3()").reason
-
-
 @pytest.mark.parametrize("name", ["", "1 + 1", "syscall:nothing", "x" * 10_000 + "!"])
 def test_what_is_no_name(name):
     with pytest.raises(PolicyError):
         Policy.load("standard").why(name)
 
 
-def test_the_smallest_policy_for_a_program():
+def test_the_smallest_policy_for_a_program_and_what_no_file_grants():
     program = "import html\nfrom threading import Lock\nopen('x')\nhtml.escape('<')\nimport os\nos.system('ls')\n"
     found = Policy.load("calculator").needs(program)
     assert load(found.grant) == {
@@ -337,9 +335,6 @@ def test_the_smallest_policy_for_a_program():
     assert [(need.line, need.answer.name) for need in found.impossible] == [(6, "os.system")]
     assert "starts programs" in found.impossible[0].answer.reason
     assert Policy.load("calculator").needs("import math\nmath.sqrt(2)").refused == []
-
-
-def test_what_no_file_grants_is_told_once():
     found = Policy.load("calculator").needs("import os\nos.environ['A']\ndef f(): os.system('ls')")
     assert [need.answer.name for need in found.refused] == ["os.environ", "os.system"]
     assert [need.answer.name for need in found.impossible] == ["os.system"]
@@ -428,13 +423,10 @@ def test_a_grant_extends_the_file_that_was_asked(tmp_path):
     assert Policy.load(granted).why("html.escape").allowed
 
 
-def test_long_programs_are_walked_without_recursion():
+def test_long_programs_are_walked_without_recursion_and_what_is_no_python_is_told():
     assert Policy.load("standard").needs(" + ".join(["1"] * 2000)).refused == []
     with pytest.raises(PolicyError, match="nested too deeply"):
         Policy.load("standard").needs("(" * 150 + " + ".join(["1"] * 60_000) + ")" * 150)
-
-
-def test_a_program_that_is_no_python():
     with pytest.raises(PolicyError, match="line 1"):
         Policy.load("standard").needs("def")
     with pytest.raises(PolicyError, match="line 2: name 'x' is assigned to before global declaration"):
@@ -482,13 +474,10 @@ def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
     assert process_time() - started < 5
 
 
-def test_only_the_whole_of_a_chain_of_attributes_is_read() -> None:
+def test_chains_of_attributes_are_read_whole_and_where_none_is_read_an_import_brings_the_name() -> None:
     found = Policy.load("calculator").needs("import json\njson.decoder.JSONDecoder\nlist(json.loads('[]')).copy()")
     names = [need.answer.name for need in found.needs]
     assert [name for name in names if name.startswith("json")] == ["json.decoder.JSONDecoder", "json.loads"]
-
-
-def test_where_no_attribute_is_read_an_import_still_brings_the_name() -> None:
     policy = Policy.load("calculator").replace(
         language={"constructs": ["assignment", "import"]}, imports={"datetime": ["date"]}
     )
@@ -514,10 +503,3 @@ def test_why_takes_the_paths_that_check_and_diff_write(tmp_path: Path) -> None:
     for name in ("x.while", "for.x", "a.class.b"):
         with pytest.raises(PolicyError, match="is no name"):
             policy.why(name)
-
-
-def test_a_name_that_nobody_knows_may_be_meant_as_a_library() -> None:
-    answer = Policy.load("calculator").why("nosuch_module.read")
-    assert answer.allowed and "Python has no module nosuch_module" in answer.reason
-    answer = Policy.load("calculator").why("pint")
-    assert answer.allowed and "`import pint` would be refused" in answer.reason

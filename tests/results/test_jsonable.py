@@ -32,7 +32,7 @@ def test_every_value_is_json(value: Any) -> None:
     json.dumps(jsonable(value), allow_nan=False)
 
 
-def test_what_nests_too_deeply_is_told_and_not_followed() -> None:
+def test_large_ints_come_with_all_their_digits_and_what_nests_too_deeply_is_told() -> None:
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
@@ -40,6 +40,11 @@ def test_what_nests_too_deeply_is_told_and_not_followed() -> None:
     cycle.append(cycle)
     for value in (deep, cycle):
         assert "repr" in json.dumps(jsonable(value))
+    assert jsonable(2**53) == 2**53
+    assert jsonable([2**53 + 1, -(10**4000)]) == [
+        {"type": "int", "repr": "9007199254740993"},
+        {"type": "int", "repr": str(-(10**4000))},
+    ]
 
 
 def as_javascript(text: str) -> Any:
@@ -51,11 +56,3 @@ def as_javascript(text: str) -> Any:
 def test_no_reader_loses_digits_of_an_int(value: Any) -> None:
     written = jsonable(value)
     assert as_javascript(json.dumps(written)) == written
-
-
-def test_a_large_int_comes_with_all_its_digits() -> None:
-    assert jsonable(2**53) == 2**53
-    assert jsonable([2**53 + 1, -(10**4000)]) == [
-        {"type": "int", "repr": "9007199254740993"},
-        {"type": "int", "repr": str(-(10**4000))},
-    ]

@@ -37,13 +37,10 @@ def test_bytes_and_ints_in_plain_json_are_themselves_again(value: Any) -> None:
     assert unmarked(json.loads(json.dumps(jsonable(value)))) == value
 
 
-def test_what_is_no_json_and_what_is_too_large() -> None:
+def test_only_the_marked_form_is_read_as_such_also_of_what_is_no_json_or_too_large() -> None:
     now = datetime.now(UTC)
     assert unmarked(exact({now}, 1 << 20)) == {now}
     assert isinstance(unmarked(exact(b"x" * 1000, 100)), Opaque)
-
-
-def test_only_the_marked_form_is_read_as_such() -> None:
     for plain in ({"type": "bytes"}, {"type": "other", "base64": "AA=="}, {"type": "bytes", "base64": 1}, [{}]):
         assert unmarked(plain) == plain
     for digits in ("1e3", "abc", "", "9" * 5000, 7, None):

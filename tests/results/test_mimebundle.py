@@ -57,9 +57,12 @@ def test_tables_are_the_pages_own_and_other_markup_can_do_nothing(mime: str, mar
     assert_harmless(bundle)
 
 
-def test_a_picture_is_one_only_if_it_begins_as_one() -> None:
+def test_pictures_begin_as_one_and_formulas_of_plain_commands_pass() -> None:
     assert of_display(Display({"image/png": PNG, "text/plain": "x"}))["image/png"] == base64.b64encode(PNG).decode()
     assert of_display(Display({"image/png": b"<html>", "text/plain": "x"})) == {"text/plain": "x"}
+    formula = r"$\displaystyle \frac{x^{2}}{2} < \left[\begin{matrix}1 & 2\\3 & \alpha_{1}\end{matrix}\right]$"
+    shown = of_display(Display({"text/latex": formula, "text/plain": "x"}))
+    assert shown["text/latex"] == formula.replace("<", r"\lt ")
 
 
 @pytest.mark.parametrize(
@@ -71,12 +74,6 @@ def test_a_picture_is_one_only_if_it_begins_as_one() -> None:
 )  # fmt: skip
 def test_what_a_page_would_run_is_text(mime: str) -> None:
     assert of_display(Display({mime: HOSTILE, "text/plain": "x"})) == {"text/plain": "x"}
-
-
-def test_formulas_of_plain_commands_pass() -> None:
-    formula = r"$\displaystyle \frac{x^{2}}{2} < \left[\begin{matrix}1 & 2\\3 & \alpha_{1}\end{matrix}\right]$"
-    shown = of_display(Display({"text/latex": formula, "text/plain": "x"}))
-    assert shown["text/latex"] == formula.replace("<", r"\lt ")
 
 
 @pytest.mark.parametrize(
@@ -106,15 +103,12 @@ def test_whatever_a_step_says(text: str) -> None:
     assert_harmless(of_rows(["name"], [[text]]))
 
 
-def test_a_result_shows_all_of_it() -> None:
+def test_a_result_shows_all_of_it_rows_a_table_and_policies_their_card() -> None:
     display = Display({"image/png": PNG, "text/plain": "fig"})
     result = Result("ok", stdout="out\n", stderr="err\n", text="'v'", displays=(display,))
     markup = result._repr_mimebundle_()["text/html"]
     places = [markup.index(part) for part in ("out", "err", "data:image/png", "&#x27;v&#x27;")]
     assert places == sorted(places)
-
-
-def test_rows_are_a_table_and_policies_their_card() -> None:
     shown = Rows([Variable("x", "int", text="1 < 2")])._repr_mimebundle_()
     assert "<td>1 &lt; 2</td>" in shown["text/html"]
     assert shown["text/plain"].splitlines()[0].split() == ["name", "type", "shape", "size", "text"]

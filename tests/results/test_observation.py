@@ -174,16 +174,13 @@ def test_at_most_four_pictures_travel_and_none_that_is_too_large() -> None:
     assert len(blocks) == 5
 
 
-def test_the_end_of_a_long_text_is_favoured_where_a_step_failed() -> None:
+def test_the_end_is_favoured_where_a_step_failed_and_left_out_characters_are_counted() -> None:
     lines = "".join(f"line {number}\n" for number in range(5000))
     failed = text(Result("error", stdout=lines, step=1, error=replace(ERROR, hint="Use math.sqrt.")), max_tokens=300)
     assert TRACEBACK in failed and "Hint: Use math.sqrt." in failed and "line 4999" in failed
     good = text(Result("ok", stdout=lines, step=1), max_tokens=300)
     before, _, after = good.partition("characters left out")
     assert abs(len(before) - len(after)) < len(good) / 4
-
-
-def test_left_out_characters_are_counted() -> None:
     output = "".join(f"line {number}\n" for number in range(5000))
     shown = text(Result("ok", stdout=output, step=1), max_tokens=300)
     kept = shown.removeprefix("Step 1: ok.\nOutput:\n")

@@ -104,7 +104,7 @@ def test_all_parts_of_a_result_in_json() -> None:
     assert told["tool_calls"][0]["tool"] == "price" and told["remaining"] == ["kept"]
 
 
-def test_check_gives_the_result_or_raises() -> None:
+def test_check_gives_the_result_or_raises_in_words_that_a_terminal_may_show() -> None:
     good = Result("ok", value=1)
     assert good.check() is good and bool(good)
     bad = Result("error", error=ErrorInfo("ValueError", "no"))
@@ -112,9 +112,6 @@ def test_check_gives_the_result_or_raises() -> None:
     with pytest.raises(StepFailed, match="error: ValueError: no") as caught:
         bad.check()
     assert caught.value.result is bad
-
-
-def test_the_failure_of_a_step_is_raised_in_words_that_a_terminal_may_show() -> None:
     result = Result(outcome="error", error=ErrorInfo(type="E", message="a\x1b]0;title\x07b\x9b2J\ud800\nnext"))
     with pytest.raises(StepFailed) as caught:
         result.check()

@@ -47,7 +47,7 @@ def step(number: int, since: int | None, **more: Any) -> list[dict[str, Any]]:
 def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
     found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), *step(3, None), *step(4, 3)))
     assert [doing.step for doing in found.doings] == [1, 2]
-    assert (found.now, found.step, found.lost, found.begun) == (2, 4, [3, 4], 0)
+    assert (found.now, found.step, found.lost, found.unended) == (2, 4, [3, 4], [])
     assert [one.run.source for one in found.undone] == ["x = 3", "x = 4"]
     assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
 
@@ -79,6 +79,31 @@ def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> N
     assert "pay() of step 2 was put off" in recovery.told(left(tmp_path / "first", p000001=lines(*first)))
     notes = recovery.told(left(tmp_path, p000001=lines(*first, *calls(3))))
     assert "pay() of step 3 was begun: nobody knows what became of it" in notes
+
+
+def test_what_is_lost_is_told_until_a_result_has_told_of_it(tmp_path: Path) -> None:
+    """Two hosts are killed one after the other, each in a step of its own: nobody got a result in between."""
+
+    def killed_in(number: int) -> list[dict[str, Any]]:
+        where = {"session": 1, "step": number}
+        changed = [{"kind": kind, **where, "name": f"{kind}{number}"} for kind in ("checkpoint", "delete")]
+        call = {"kind": "tool-call", **where, "call": number, "tool": "pay", "arguments": {}, "key": f"me-{number}-1"}
+        answered = {"kind": "tool-result", **where, "call": number}
+        resumed = {"kind": "resume", **where, "now": 1, "moment": 1}
+        return [*changed, {"kind": "run", **where, "source": f"pay({number})"}, call, answered, resumed]
+
+    twice = [*step(1, 0), *killed_in(2), *killed_in(3)]
+    assert recovery.told(left(tmp_path / "twice", p000001=lines(*twice))) == [
+        "what the host last gave 'delete2', 'delete3' is lost: no state was saved after it",
+        *(f"step {number} had not ended, and is undone" for number in (2, 3)),
+        *(f"pay() of step {number} was made, with the outcome ok" for number in (2, 3)),
+        "checkpoints end with their host: checkpoint2, checkpoint3 cannot be gone back to",
+    ]
+    again = {"kind": "delete", "session": 1, "step": 3, "name": "delete2", "moment": 2, "since": 1}
+    notes = recovery.told(left(tmp_path / "again", p000001=lines(*twice, again)))
+    assert "what the host last gave 'delete3' is lost: no state was saved after it" in notes
+    found = left(tmp_path, p000001=lines(*twice, *step(4, 1)))
+    assert (recovery.told(found), found.undone) == ([], [])
 
 
 def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) -> None:
@@ -155,10 +180,10 @@ def test_wherever_it_is_cut_it_is_what_it_was_after_some_line(stored: bytes, tmp
         assert found.recording.size == stored[:cut].rindex(b"\n") + 1
         if stored[cut - 1 : cut] == b"\n":
             before = found
-            seen.add((found.now, found.begun))
+            seen.add((found.now, *found.unended))
         else:
-            assert (found.doings, found.lost, found.begun) == (
-                (before.doings, before.lost, before.begun) if before else ([], [], 0)
+            assert (found.doings, found.lost, found.unended) == (
+                (before.doings, before.lost, before.unended) if before else ([], [], [])
             )
         recovery.told(found)
     store.close()

@@ -19,7 +19,7 @@ import pytest
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
 from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
-from safeexec.servers.wire import encode, encode_apart, strictly
+from safeexec.servers.wire import encode, encode_apart, plain, strictly
 from tests.engine.host.loop import LoopClock
 from tests.footprint import until
 from tests.servers.calling import call, opened
@@ -176,6 +176,19 @@ async def test_the_value_of_a_large_variable_does_not_hold_the_loop_of_the_serve
                 told = await call(service, "session.get", {**at, "name": "a", "exact": True})
         assert len(told["value"]["base64"]) > 30_000_000
         assert clock.held < clock.beside / 10
+
+
+async def test_many_names_do_not_hold_the_loop_of_the_server() -> None:
+    """To make JSON of them takes several times as long as to read them from the child, which is one call of C."""
+    async with opened("confined-python", []) as service:
+        at = await call(service, "sandbox.session", {})
+        source = "globals().update((f'{i:06}' + 'a' * 90, i) for i in range(90_000))"
+        await call(service, "session.run", {**at, "source": source})
+        async with LoopClock() as clock:
+            names = (await call(service, "session.names", at))["names"]
+    began = thread_time()
+    assert len(plain(names)) == 90_000
+    assert clock.held < thread_time() - began
 
 
 @pytest.mark.parametrize("character", ["#", "é", "\ud800"])
