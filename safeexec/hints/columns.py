@@ -149,6 +149,8 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         yield f"Give the columns as a list, with two pairs of brackets: `{text}[[{', '.join(map(repr, wanted))}]]`."
     if there and failure.called == "drop" and "axis" in failure.message:
         yield f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={there!r})`."
+    if failure.called == "get_group":
+        yield f"There is no group {key!r}: `.groups`, in the place of `.get_group(…)`, is a dict of those that there are."
     labels = re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
     if labels and there and there == wanted[0]:
         yield f"{there!r} is a column, not a row label: use `{text}[{there!r}]` or `{text}.loc[:, {there!r}]`."

@@ -41,7 +41,7 @@ _FIXED = {
     "limits.workspace_files": "The step made more files than the workspace may hold: put the data into one file or a few.",
     "limits.processes": NO_PROCESSES,
     "memory of a library": "The library maps more memory than the session may have: do without it, or have the policy raise `limits.memory_mb`.",
-    "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
+    "crashed": "The process ended (a crash in compiled code, recursion that went too deep, or a signal that it asked for); the state before the step is back: try smaller data or a loop instead of recursion.",
     "exited": "The program ended its process (`os._exit`, or a fatal error of a library), and the state before the step is back: `sys.exit()` ends the step alone, and keeps what it did.",
     "waiting": "The state before the step is back. The step runs again, to its end, when the answer is there: do not run its code once more yourself.",
     "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",

@@ -498,7 +498,7 @@ class Durable(SessionRecording):
         """
         if self._standing is STALE:
             yield from self._drop(session)
-        notes = session.supervisor.notes_next
+        notes, began = session.supervisor.notes_next, monotonic()
         yield from session.sandbox.sessions.admit(session, self._queue_seconds)
         try:
             if (left := self._left) is None:
@@ -518,6 +518,7 @@ class Durable(SessionRecording):
                 raise SessionClosed(closed) from None  # meanwhile, so that another one could take it
             raise
         self._standing, self._left = STORED, None
+        session.supervisor.woke = monotonic() - began
 
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
         # In batches; if one comes out otherwise, one by one, to find what does; then in batches again, up to there.

@@ -18,7 +18,7 @@ MODULES = """
     ast math cmath statistics random datetime json re collections itertools functools decimal fractions asyncio string
     heapq csv enum dataclasses io hashlib copy operator textwrap time zoneinfo calendar contextlib typing numpy pandas
     sklearn sklearn.linear_model sklearn.model_selection sklearn.datasets matplotlib matplotlib.pyplot sympy scipy
-    scipy.stats IPython.display
+    scipy.stats IPython.display concurrent.futures
 """
 BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs set tuple"
 PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))

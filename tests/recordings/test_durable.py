@@ -39,6 +39,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
 from tests.conftest import OpenSandbox
+from tests.engine.host.inside import may_rest
 from tests.engine.linux.forked import exit_status
 from tests.footprint import until
 from tests.recordings.store.kills import below
@@ -69,6 +70,19 @@ def test_a_session_that_could_not_be_opened_is_not_in_the_store(tmp_path: Path) 
         with pytest.raises(TypeError):
             sandbox.session_for("bob", namespace={"x": 1, "y": object()})
         assert [row.label for row in sandbox.stored()] == ["ada"]
+
+
+def test_a_result_tells_what_it_took_to_bring_a_session_back_from_its_rest_or_from_the_store(tmp_path: Path) -> None:
+    with Sandbox("standard", store=tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        assert session.run("x = 1").usage.wake_ms == 0
+        assert may_rest(session)
+        assert session.run("x").usage.wake_ms > 0
+        assert session.run("x").usage.wake_ms == 0
+    with Sandbox("standard", store=tmp_path, idle_seconds=0.05) as sandbox:
+        session = sandbox.session_for("ada")
+        until(lambda: sandbox.stats().open == 0)
+        assert session.run("x").usage.wake_ms > 0
 
 
 def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(tmp_path: Path) -> None:

@@ -256,6 +256,8 @@ RULES: tuple[HintRule, ...] = (
         "Say what to group by: `index='column'` of `pivot_table`, or the column of `groupby`."),
     HintRule("ValueError", "Cannot (?:set|assign) a DataFrame with multiple columns|Index contains duplicate entries, cannot reshape",
         "Use `df.pivot_table(index=..., columns=..., values=..., aggfunc='sum')`, which joins duplicates."),
+    HintRule("ValueError", r"time data .* match format",
+        "The dates are written in several ways: `pd.to_datetime(column, format='mixed')` reads each by itself, with `dayfirst=True` where the day stands first; `errors='coerce'` makes NaT of what is no date.", calls=("to_datetime",)),
     HintRule("ValueError", r"time data .* (?:doesn't|does not) match format|unconverted data remains|Invalid isoformat string|Error parsing datetime string|out of range in datetime string",
         "The format does not fit the text: `datetime.strptime(text, '%d/%m/%Y')` for 31/01/2024, `'%Y-%m-%d'` for 2024-01-31, `'%H:%M'` for times; `pd.to_datetime(text)` finds it."),
     HintRule("ValueError", r"day is out of range for month|day \d+ must be in range|month must be in 1\.\.12|hour must be in 0\.\.23|minute must be in|year \d+ is out of range",
@@ -353,7 +355,9 @@ RULES: tuple[HintRule, ...] = (
         "In `query` columns are written by name (with blanks in backquotes), variables with `@{1}`, and texts in quotes."),
     HintRule("InvalidOperation", "",
         "It is no decimal number: clean the text first (`text.replace(',', '').strip()`), or check for a zero divisor."),
-    HintRule("error PatternError", "",  # its name since CPython 3.13
+    HintRule("error", r"unpack requires a buffer of (\d+) bytes",
+        "The format takes {1} bytes: read as many, and look at `len(data)`; `struct.calcsize(format)` tells how many a format takes."),
+    HintRule("error PatternError", r"at position \d",  # its name since CPython 3.13; struct and zlib have an `error`, too
         r"Escape what is text, `re.escape(text)`; close every bracket, put something before `*`, `+` and `?`, and write patterns as raw strings: `r'\d+'`."),
     HintRule("OSError", r"\[Errno 27\]",
         "The file is larger than one file may be: write less, or in a compact form (`df.to_parquet`, `gzip.open`)."),

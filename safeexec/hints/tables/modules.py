@@ -167,6 +167,7 @@ MODULES: dict[str, Advice] = by_name(
 ALIASES: dict[str, str] = {
     "np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "mpl": "matplotlib", "sns": "seaborn", "sp": "scipy",
     "stats": "scipy.stats", "sm": "statsmodels.api", "tf": "tensorflow", "nx": "networkx", "dt": "datetime", "px": "plotly.express",
+    "go": "plotly.graph_objects",
     "sk": "sklearn", "sy": "sympy", "smp": "sympy", "mp": "mpmath", "it": "itertools", "ET": "xml.etree.ElementTree",
 }  # fmt: skip
 """The names under which everybody imports a module."""

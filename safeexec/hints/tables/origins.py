@@ -61,6 +61,13 @@ _FROM: dict[str, str] = {
     "sklearn.datasets": "load_iris make_classification make_regression load_diabetes load_wine load_digits make_blobs",
     "sklearn.naive_bayes": "GaussianNB MultinomialNB",
     "asyncio": "gather create_task",
+    "concurrent.futures": "ThreadPoolExecutor as_completed",
+    "threading": "Thread Lock Event",
+    "queue": "Queue",
+    "base64": "b64encode b64decode",
+    "zipfile": "ZipFile",
+    "bs4": "BeautifulSoup",
+    "openpyxl": "Workbook load_workbook",
 }
 ORIGINS: dict[str, str] = {name: module for module, names in reversed(_FROM.items()) for name in names.split()}
 """Name → module that it is imported from."""

@@ -1,6 +1,7 @@
-"""Takes away what models put around a program: a Markdown fence, and the lines of a notebook that do nothing here.
+"""Takes away what stands around a program: an editor's byte order mark, a model's Markdown fence, and the lines of a
+notebook that do nothing here.
 
-Neither is Python, so no program means something else by it. Lines keep their numbers.
+None of these is Python, so no program means something else by it. Lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ _MAGIC = re.compile(
 
 def without_fence(source: str) -> str:
     """Return the program in the only fence of a text that begins with one, without the indent of that fence; any other
-    text as it is.
+    text as it is, but for the byte order mark that Python passes over in a file.
     """
+    source = source.removeprefix("\ufeff")
     opened = _FENCE.match(source)
     if opened is None:
         return source

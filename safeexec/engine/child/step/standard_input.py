@@ -125,3 +125,8 @@ def open_input(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> A
         raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
     # Up to `newline`: what is opened never closes the descriptor.
     return open(STDIN, mode, *arguments[:4], **options | {"closefd": False})
+
+
+for _name, _function in (("input", read_line), ("open", open_input)):
+    _function.__name__ = _function.__qualname__ = _name  # as programs know them
+    _function.__module__ = "builtins"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -256,12 +255,10 @@ class Steps:
         | its caller was interrupted: Ctrl-C, a cancelled task | `_interrupted` | undone, and the exception goes on |
         | nobody drives it any more | `_let_go` | undone by the next call: `Supervisor.finish_interrupted` |
         """
-        supervisor, processes, woke = self.supervisor, self.supervisor.processes, 0.0
+        supervisor, processes = self.supervisor, self.supervisor.processes
         runner = processes.runner
         if runner is None or supervisor.diverged or not supervisor.settled:
-            began = monotonic()
             runner = yield from supervisor.ready_runner(step=True)
-            woke = monotonic() - began
             if supervisor.take_diverged():
                 return self._not_run()
         if number and self._files.branched and not self.threads:  # threads of the guest may have written meanwhile
@@ -270,7 +267,7 @@ class Steps:
         supervisor.transition(STEPPING)
         self.calls_of_step = 0
         room = None if processes.workspace is None else self._files.room
-        step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
+        step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners)
         try:
             end = yield from step.run(request, copy_socket, given)
             if given is not None and given.size > AT_ONCE:

@@ -91,6 +91,8 @@ class Supervisor:
         """Notes for the next result: what became of the state while nobody used it."""
         self.restored = 0
         """How often the state has been brought back."""
+        self.woke = 0.0
+        """Seconds that this turn took to bring the process back: before its step, or before what came first in it."""
         self.idle_violation: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
         self.diverged = False
@@ -122,14 +124,13 @@ class Supervisor:
         room: Room | None = None,
         answer_tool: AnswerTool | None = None,
         listeners: Listeners = NOBODY,
-        woke: float = 0.0,
     ) -> Step:
         """Return the request that runs from now on, with its clock started and the output of the last one gone."""
         output = self.processes.output
         output.begin()
         watch = Watch(runner.channel, self.processes.policy.limits, timeout, (output.stdout, output.stderr), room)
         calls = self.tool_records.total
-        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, calls, woke)
+        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, calls, self.woke)
         return self.doing
 
     # Ending a step, and what the watch asks: from any thread
@@ -249,7 +250,7 @@ class Supervisor:
         """Put in order what the last caller left unfinished: it was interrupted (Ctrl-C, a signal handler that raised),
         and once more while it put things in order itself.
         """
-        runner = self.processes.runner
+        began, runner = monotonic(), self.processes.runner
         if runner is not None and self.state is ASKING:
             yield from self._read_late_answer(runner)
         elif runner is not None and self.state is STEPPING:
@@ -258,6 +259,7 @@ class Supervisor:
             rested = self.state is RESTING
             yield from self.stop()
             self.notes_next += yield from self.restore(planned=rested)
+        self.woke += monotonic() - began
 
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """Take in the answer that nobody waits for. A change that it confirms has been made."""

@@ -148,6 +148,7 @@ class Turns:
             raise SessionClosed(why)
         if session.rests or session.watched.idle:
             session.wake()
+        self.supervisor.woke = 0.0
         try:
             if self.durable is not None:
                 yield from self.durable.ensure_resumed(session)

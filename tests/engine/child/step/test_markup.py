@@ -22,6 +22,8 @@ from tests.untrusted.doubling import SLACK, growth
         "%%time\nx = 6\nx * 7",
         "   ```python\n   x = 6\n   if x:\n       y = x * 7\n   y\n   ```",
         '```python\ntext = """\n```\ncode\n```\n"""\nx = 6\nx * 7\n```',
+        "\ufeffx = 6\nx * 7",
+        "\ufeff```python\nx = 6\nx * 7\n```",
     ],
 )
 @pytest.mark.parametrize("profile", ["standard", "confined-python"])

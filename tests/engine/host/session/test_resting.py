@@ -91,6 +91,10 @@ def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
     assert may_rest(session)
     killed = session.run("while True: pass", timeout=0.1)
     assert killed.state == "restored" and killed.usage.wake_ms > 0
+    assert may_rest(session)
+    assert session.run("x + y", namespace={"y": 1}).usage.wake_ms > 0
+    assert may_rest(session) and session.get("y") == 1
+    assert session.run("x").usage.wake_ms == 0, "the question before it woke the session"
 
 
 def test_what_cannot_be_done_once_more_stays(session: Session) -> None:
