@@ -163,7 +163,8 @@ class SandboxAPI:
             return
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans;
         # yet another tries what this machine can do.
-        launched = Launched({})
+        stored = self._arguments["store"] is not None
+        launched = Launched(variables := environment(None, stored=stored))
         try:
             from safeexec.engine.linux import probe  # a first open alone
 
@@ -173,9 +174,9 @@ class SandboxAPI:
             except BaseException:
                 probe.give_up()
                 raise
-            if variables := environment(core.policy, stored=core.store is not None):
+            if (needed := environment(core.policy, stored=stored)) != variables:
                 launched.discard()
-                launched = Launched(variables)
+                launched = Launched(needed)
         except BaseException:
             launched.discard()
             raise

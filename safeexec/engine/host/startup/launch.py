@@ -45,9 +45,11 @@ STORED_SEED = 1
 """The hash seed (PYTHONHASHSEED) where sessions are stored: sets of strings have the same order in another process."""
 
 
-def environment(policy: Policy, *, stored: bool = False) -> dict[str, str]:
-    """Return the environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
-    if policy.determinism is None:
+def environment(policy: Policy | None, *, stored: bool) -> dict[str, str]:
+    """Return the environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings.
+    `policy` None: as most have it.
+    """
+    if policy is None or policy.determinism is None:
         return {"PYTHONHASHSEED": str(STORED_SEED)} if stored else {}
     return {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
 
