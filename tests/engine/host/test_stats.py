@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
+from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
 from tests.alone import together
 from tests.footprint import until
 
@@ -133,14 +133,19 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         get_meter = provider.get_meter
         get_meter_provider = staticmethod(lambda: provider)
 
-    with Sandbox("calculator") as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):
+    policy = Policy.from_yaml("extends: calculator", name="gauged")  # another sandbox of the process is counted apart
+    with Sandbox(policy) as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):
         Observer(sandbox.policy, None, Telemetry(trace, Metrics)).watch(sandbox._core)
         with sandbox.session() as session:
             session.run("x = 1").check()
             session.run("x = hash('a')").check()
         data = reader.get_metrics_data()
         points = {
-            metric.name: {point.attributes.get("label"): point.value for point in metric.data.data_points}
+            metric.name: {
+                point.attributes.get("label"): point.value
+                for point in metric.data.data_points
+                if point.attributes["policy"] == "gauged"
+            }
             for resource in data.resource_metrics
             for scope in resource.scope_metrics
             for metric in scope.metrics

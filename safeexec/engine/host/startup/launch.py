@@ -45,7 +45,7 @@ STORED_SEED = 1
 """The hash seed (PYTHONHASHSEED) where sessions are stored: sets of strings have the same order in another process."""
 
 
-def environment(policy: Policy | None, *, stored: bool) -> dict[str, str]:
+def environment(policy: Policy | None, *, stored: bool = False) -> dict[str, str]:
     """Return the environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings.
     `policy` None: as most have it.
     """
