@@ -266,8 +266,9 @@ def survey_zip(name: str) -> dict[str, Any]:
     with zipfile.ZipFile(name) as archive:
         texts = [member for member in archive.namelist() if member.lower().endswith(TEXTS)]
         files = [member for member in texts if not member.rpartition("/")[2].startswith("._")]  # what macOS puts there
-        for member in sorted(files, key=lambda member: member.lower().endswith(".txt"))[:20]:  # of them one may tell of
-            with suppress(ValueError):  # the others: then it is no table; nor is what is empty
+        # A .txt comes last: it may be a README. That is no table, nor is an empty file.
+        for member in sorted(files, key=lambda member: member.lower().endswith(".txt"))[:20]:
+            with suppress(ValueError):
                 found[member] = survey_text(partial(archive.open, member), CHUNK_ROWS if found else MAX_ROWS)
     if not found:
         raise ValueError("the archive has no file that is a table: .csv, .tsv, .txt")

@@ -103,13 +103,13 @@ def test_a_program_that_reads_no_input_ends_while_somebody_could_still_write_som
     [
         ("1 / 0", 1, "ZeroDivisionError: division by zero"),
         ("import subprocess\nsubprocess.run(['x'])", 3, "standard.yaml"),
-        ("while True: pass", 6, "TimeoutError: the step was stopped"),
+        ("while True: pass", 6, "line 1"),
         ("x = [0] * 10**11", 5, "MemoryError: "),
         ("x = (", 1, "SyntaxError: "),
     ],
 )
 def test_the_exit_status_tells_the_outcome(called: Called, source: str, status: int, shown: str) -> None:
-    done = called("run", *(["--timeout", "0.2"] if status == 6 else []), "-c", source)
+    done = called("run", *(["--timeout", "1"] if status == 6 else []), "-c", source)
     assert (done.status, done.out) == (status, "") and shown in done.err
     kind = shown.partition(":")[0]
     assert sum(line.startswith(kind) for line in done.err.splitlines()) <= 1, "it is said once"

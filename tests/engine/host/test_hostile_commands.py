@@ -385,3 +385,20 @@ def test_the_limits_of_a_session_hold_its_commands(
 ) -> None:
     with commanding.session(**limits) as session:
         assert session.command([PYTHON, "-c", program]).outcome == outcome
+
+
+REMOVED = """
+import os, time
+held = []
+for number in range(12):
+    held.append(os.open("f", os.O_CREAT | os.O_WRONLY))
+    os.unlink("f")
+    os.write(held[-1], b"x" * (8 << 20))
+time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
+def test_removed_files_count_while_they_are_open(session: Session) -> None:
+    result = session.command([PYTHON, "-c", REMOVED], timeout=30)
+    assert result.outcome == "violation" and "of them in removed ones" in result.message

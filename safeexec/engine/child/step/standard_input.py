@@ -24,8 +24,7 @@ class GuestInput:
 
     def __init__(self, builtins: dict[str, Any], refused: Collection[str]) -> None:
         self._builtins = builtins
-        offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input}
-        self._lent = {name: value for name, value in offered.items() if name in refused}
+        self._lent = {name: value for name, value in _OFFERED.items() if name in refused}
         self._kept: dict[str, Any] = {}
         """What stands in the place of these while no step has an input."""
         self._empty = -1
@@ -127,6 +126,7 @@ def open_input(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> A
     return open(STDIN, mode, *arguments[:4], **options | {"closefd": False})
 
 
-for _name, _function in (("input", read_line), ("open", open_input)):
+_OFFERED: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input}
+for _name, _function in _OFFERED.items():
     _function.__name__ = _function.__qualname__ = _name  # as programs know them
     _function.__module__ = "builtins"

@@ -144,3 +144,10 @@ def test_memory_is_the_word_for_memory_alone(open_session: OpenSession, kind: st
         assert session.run(source).outcome == "error", source
     for source in (asks, "[0] * (1 << 45)", f"try:\n    {asks}\nexcept MemoryError:\n    raise"):
         assert session.run(source).outcome == "memory", source
+
+
+@pytest.mark.profile("data-analysis")
+def test_a_path_that_the_source_spells_out_is_refused_before_a_line_runs(run: Run) -> None:
+    result = run("print('ran')\nopen('/usr/x', 'w')")
+    assert (result.outcome, result.stdout) == ("rejected", "") and result.error is not None
+    assert result.error.message == "open() of '/usr/x' is refused: it lies outside of the workspace"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import resource
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
+from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.session import SessionCore
@@ -483,3 +484,15 @@ def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_pol
     path = saved("space = {}\nexec('def ' + 'f(): return eval', space)\nf = space['f']\nsame = f() is eval")
     with sandbox.restore(path) as session:
         assert (session.get("same"), session.run("f() is eval").value) == (True, True)
+
+
+async def test_a_task_that_restores_is_cancelled(endless: Path) -> None:
+    async with AsyncSandbox("standard") as own:
+        task = asyncio.create_task(own.restore(endless, timeout=60.0))
+        core = await asyncio.to_thread(restoring, own._core)
+        pids = list(core.processes.pids())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+        assert not open_sessions(own) and (await own.run("1 + 1")).value == 2

@@ -375,3 +375,16 @@ def test_a_directory_that_the_guest_is_in_and_removes_costs_no_checkpoint(sessio
     kill(session)
     assert session.get("x") == 1
     assert session.run("os.path.realpath('.')").check().value == session.workspace
+
+
+def test_random_numbers_go_on_where_they_were(session: Session) -> None:
+    """A plain fork reseeds `random` in the copy."""
+    session.run("import random\nrandom.seed(1)\nrandom.random()").check()
+    draw = "[random.random() for _ in range(3)]"
+    session.checkpoint("here")
+    expected = session.run(draw).value
+    session.rollback("here")
+    assert session.run(draw).value == expected
+    session.rollback("here")
+    kill(session)
+    assert session.run(draw).value == expected

@@ -32,6 +32,16 @@ def forks():
 threading.Thread(target=forks, daemon=True).start()
 time.sleep(3600)
 """
+BETWEEN_STEPS = f"""
+import os, signal, time
+{HOG}
+def grow(*_):
+    if os.fork() == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        hog(40)
+signal.signal(signal.SIGALRM, grow)
+signal.setitimer(signal.ITIMER_REAL, 0.3, 0.3)
+"""
 CHAIN = """
 import os, time
 end = time.monotonic() + 60
@@ -151,3 +161,13 @@ def test_the_thread_ends_with_the_sessions_and_comes_back_with_them() -> None:
             looks = session._core.watched.accountant
             assert looks._alive
     until(lambda: not looks._alive)
+
+
+def test_what_a_session_uses_between_its_steps_is_ended_and_told(forking: Policy) -> None:
+    with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        session.run(BETWEEN_STEPS).check()
+        until(lambda: ended_at_rest(session))
+        until(lambda: len(members(session)) <= 4)
+        result = session.run("x")
+        assert result.value == 1 and "between its steps" in result.notes[0] and "memory_mb" in result.notes[0]
