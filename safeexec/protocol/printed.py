@@ -29,18 +29,15 @@ PYTHON_AT = 1 << 40
 PYTHON_BYTES = 8 << 20
 """As much as the profiles let a step print at all: a page of it is memory only once it is written to."""
 MARKED_BYTES = 256 << 10
-"""Where a child makes its last mark in the first area. The host looks a little further: NULs are fenced in by marks."""
+"""Where a child makes its last mark in the first area."""
 RAW_BYTES = 256 << 10
 """How much of the second area the child watches for new text."""
 ROOM_BYTES = 64 << 10
 """The bytes of a stream beyond the ceiling of a step, by which the host sees that there was more."""
-EMPTY_BYTES = 64
-"""So many NULs at the start of the first area tell that nothing was printed into it."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
 """Behind every end: of the two areas of standard output, and of the file of standard error."""
 _MARK = re.compile(b"\0\x01([0-9a-f]{8})\x02")
 _LAST_MARK = re.compile(_MARK.pattern + b"$")
-_LOOKED_AT = MARKED_BYTES + EMPTY_BYTES
 
 
 def stream_bytes(output_bytes: int) -> int:
@@ -56,6 +53,10 @@ def python_bytes(output_bytes: int) -> int:
 def mark(position: int) -> bytes:
     """Return a mark: the first `position` bytes of the second area come before what follows."""
     return b"\0\x01%08x\x02" % min(position, 0xFFFFFFFF)
+
+
+_LOOKED_AT = MARKED_BYTES + len(mark(0))
+"""Where the last mark of the marked part ends at the latest."""
 
 
 def extents(python: bytes, raw_size: int, start: int = 0, behind: int = 1 << 60) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.protocol.printed import EMPTY_BYTES, MARKED_BYTES, PYTHON_AT, PYTHON_BYTES, extents, mark
+from safeexec.protocol.printed import MARKED_BYTES, PYTHON_AT, PYTHON_BYTES, extents, mark
 
 AT = PYTHON_AT
 
@@ -42,6 +42,6 @@ def test_marks_cost_no_more_than_those_of_the_first_part() -> None:
 
 @pytest.mark.parametrize("shift", range(-12, 13))
 def test_a_mark_at_the_end_is_none_of_the_text_wherever_that_is(shift: int) -> None:
-    text = b"x" * (MARKED_BYTES + EMPTY_BYTES + shift)
+    text = b"x" * (MARKED_BYTES + len(mark(0)) + shift)
     assert extents(text + mark(2), 5) == [(AT, len(text)), (0, 2), (2, 3)]
     assert extents(text[:-7] + mark(2), 5, 7) == [(AT, len(text) - 7), (0, 2), (2, 3)]

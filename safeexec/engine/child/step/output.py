@@ -21,7 +21,6 @@ from safeexec.common.own import os
 from safeexec.engine.child.step.warned import RepeatedWarnings
 from safeexec.engine.linux.libc import Call, libc, make, prepared
 from safeexec.protocol.printed import (
-    EMPTY_BYTES,
     EVERYWHERE,
     MARKED_BYTES,
     PYTHON_AT,
@@ -113,7 +112,7 @@ class Log:
         """End a step. Return what it printed, without a system call; None where some of it is not in the first area, or
         was an object that was written into a stream of the program's.
 
-        The host takes NULs for memory that nobody wrote to: those that were printed are fenced in.
+        The host takes the NULs at the end for memory that nobody wrote to: those that were printed get a mark behind.
         """
         if self._file is None:
             return None
@@ -121,9 +120,6 @@ class Log:
         if text and not text[-1]:
             self.put(mark(self._raw))
             text = self._map[: self._map.tell()]
-        if text and not text[0] and not text[:EMPTY_BYTES].strip(b"\0"):
-            fenced = mark(0) + text
-            self._map[: len(fenced)] = fenced
         is_known = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
         return text if is_known else None
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.engine.linux.libc import syscall
-from safeexec.protocol.printed import EMPTY_BYTES, PYTHON_AT, extents, python_bytes, stream_bytes
+from safeexec.protocol.printed import PYTHON_AT, extents, python_bytes, stream_bytes
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.model import Limits
@@ -26,8 +26,8 @@ Extent = tuple[int, int]
 """Offset and size of a piece of a file."""
 Position = tuple[int, int]
 """Where a stream ends at a moment: in the first area of its file, and in the second, which is all of a plain file."""
-_CHUNK = 16 << 10
-_EMPTY = bytes(EMPTY_BYTES)
+_HUGE_PAGE = 2 << 20
+"""The most memory that the kernel gives a file at a time: of fewer NULs nobody knows whether they were written."""
 _PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE, which wants FALLOC_FL_KEEP_SIZE
 _SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _HOLE = re.compile(rb"\0(?!\x01[0-9a-f]{8}\x02)")
@@ -67,6 +67,7 @@ class OutputFile:
         if self._length:
             try:
                 self.shared = _sealed(f"{name}-python", PYTHON_AT + self._length)
+                self._length = max(0, os.fstat(self.shared).st_size - PYTHON_AT)
             except OSError:
                 self.close()
                 raise
@@ -76,7 +77,7 @@ class OutputFile:
         if size := os.lseek(self.fd, 0, os.SEEK_CUR):
             _empty(self.fd, 0, size)
             os.lseek(self.fd, 0, os.SEEK_SET)
-        if self._length and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY:
+        if self._length and os.lseek(self.shared, PYTHON_AT, os.SEEK_HOLE) > PYTHON_AT:
             _empty(self.shared, PYTHON_AT, PYTHON_AT + self._length)
         self._start = self._python = self._streamed = 0
         self._partial = b""
@@ -102,7 +103,7 @@ class OutputFile:
         between.
         """
         size = os.lseek(self.fd, 0, os.SEEK_CUR)
-        if not size and not (self._length and os.pread(self.shared, EMPTY_BYTES, PYTHON_AT) != _EMPTY):
+        if not size and not (self._length and os.lseek(self.shared, PYTHON_AT, os.SEEK_HOLE) > PYTHON_AT):
             return NOTHING
         parts = extents(self._python_text(0), size)
         size = sum(length for _, length in parts)
@@ -129,17 +130,13 @@ class OutputFile:
 
     def _python_text(self, start: int, end: int = PYTHON_AT) -> bytes:
         """Return what is in the first area from `start` on."""
-        pieces = []
-        end = min(end, self._length)
-        while start < end:
-            size = min(_CHUNK, end - start)
-            piece = os.pread(self.shared, size, PYTHON_AT + start)
-            text = piece.rstrip(b"\0")
-            if not text:
-                break
-            pieces.append(piece)
-            start += size
-        return b"".join(pieces).rstrip(b"\0")
+        if start >= min(end, self._length):
+            return b""
+        # It is written from its start on, and a page that nobody has written to is a hole.
+        end = min(end, os.lseek(self.shared, PYTHON_AT + start, os.SEEK_HOLE) - PYTHON_AT)
+        data = os.pread(self.shared, end - start, PYTHON_AT + start)
+        text = data.rstrip(b"\0")
+        return text if len(data) - len(text) <= _HUGE_PAGE else data  # or a guest could have us read them at each look
 
     def position(self) -> Position:
         """Return where it ends now. The second area is asked first: the first then has all that comes before."""
@@ -270,6 +267,7 @@ def _sealed(name: str, size: int) -> int:
 
 def _empty(fd: int, start: int, end: int) -> None:
     """Make a hole from `start` to `end`: it reads as NULs, and takes no memory."""
+    # A hole changes no size, so `_SEALS` allow it; `ftruncate` they refuse to the host, too (EPERM).
     syscall("fallocate", fd, _PUNCH_HOLE, start, end - start)
 
 

@@ -92,7 +92,11 @@ def test_whatever_ends_a_step_everything_it_printed_is_there(session: Session, e
 
 
 @pytest.mark.parametrize(
-    "text", ["'a' + chr(0) + 'b' + chr(0)", "chr(0) * 100", "''", "chr(0) + chr(1)", "'é' * 100_000", "'x' * 300_000"]
+    "text",
+    [
+        *("'a' + chr(0) + 'b' + chr(0)", "chr(0) * 100", "''", "chr(0) + chr(1)", "'é' * 100_000", "'x' * 300_000"),
+        *("'a' + chr(0) * 50_000 + 'b'", "chr(0) * 50_000"),
+    ],
 )
 def test_any_text_arrives(run: Run, text: str) -> None:
     printed = eval(text)
@@ -100,6 +104,12 @@ def test_any_text_arrives(run: Run, text: str) -> None:
     assert result.usage.output_bytes == len(printed.encode())
     assert result.truncated or result.stdout == printed
     assert run("print('next')").stdout == "next\n"
+
+
+def test_nuls_of_a_step_that_was_ended_are_told_and_are_not_in_the_next_one(session: Session) -> None:
+    ended = session.run("print(chr(0) * 100 + 'old')\nwhile True: pass", timeout=0.5)
+    assert (ended.outcome, ended.stdout) == ("timeout", "\0" * 100 + "old\n")
+    assert session.run("print('new')").stdout == "new\n"
 
 
 def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: OpenSession) -> None:
