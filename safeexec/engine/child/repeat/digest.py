@@ -58,7 +58,7 @@ def _parts(known: list[Any], root: Any) -> Iterator[bytes]:
         thing = waiting.pop()
         kind = type(thing)
         if kind in _PLAIN:
-            yield marshal.dumps(_short(thing), 2)
+            yield marshal.dumps(_short(thing), 2)  # later versions write references, by how many hold the thing
             continue
         place = met.get(identity(thing))
         yield f"{qualname_of(kind)} {place}".encode("utf-8", "surrogatepass")

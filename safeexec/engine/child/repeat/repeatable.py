@@ -515,6 +515,7 @@ def outcome_of(done: StepDone, namespace: dict[str, Any]) -> bytes:
             value = namespace.get(name)
             if type(value) in NUMBERS or _left_of(value, _CHANGED_ITEMS) >= 0:
                 parts.append(value)
+    # Version 2: from 3 on it depends on who else holds a part whether a reference to it is written.
     return marshal.dumps(parts, 2)
 
 

@@ -111,6 +111,7 @@ class Channel:
 
     def _readable(self) -> bool:
         """Return whether something has arrived. Raises ValueError for a socket that is closed."""
+        # Not `_poller`: one that a thread waits with raises RuntimeError in any other.
         poller = select.poll()
         poller.register(self.socket, READ)
         return bool(poller.poll(0))
@@ -129,7 +130,7 @@ class Channel:
         else:
             data = yield from apart(len(getattr(message, large) or b""), partial(self._conversation.send, message))
         try:
-            if fds:
+            if fds:  # they go with the first byte, so that the rest needs none
                 sent = socket.send_fds(self.socket, [data], list(fds))
             else:
                 sent = self.socket.send(data)
@@ -194,6 +195,7 @@ class Channel:
                 self._clock = processes.cpu_clock(self.pid)
             except ProcessLookupError:
                 raise Gone("the process ended") from None
+            # Else each message would bring another pidfd, and a system call to close it.
             processes.pass_identity(self.socket, False)
             self._poller.register(self.pidfd, READ)
             self._wait.fds = (self.socket.fileno(), self.pidfd)
@@ -207,6 +209,7 @@ class Channel:
 
     def wake(self) -> None:
         """Wake the thread or task that waits for a message, as the process is about to be ended. From any thread."""
+        # A poll finds the end of the socket at once. The process cannot write any more; what it is sent still arrives.
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
 

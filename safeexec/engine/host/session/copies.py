@@ -133,7 +133,7 @@ class Copies:
         try:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
-            self._gate.withdraw(runner.pid)
+            self._gate.withdraw(runner.pid)  # a process that has not forked for it is to fork for nothing else
             if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:

@@ -86,7 +86,7 @@ class Copy(Struct, eq=False):
                 data, ancillary, _, _ = self.control.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
                 if data:
                     self.peeked, pidfd = processes.sender(ancillary)
-                    os.close(pidfd)
+                    os.close(pidfd)  # each look at the message installs one more; `has_frozen` keeps its own
             except OSError:  # nothing has come yet, or it is closed
                 return None
         return self.peeked

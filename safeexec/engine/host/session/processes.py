@@ -93,7 +93,7 @@ class SessionProcesses:
                 self.output = spare.output
                 self._born(spare.channel, ready)
                 return
-            if spare.output is not self.output:
+            if spare.output is not self.output:  # else what it has is the session's, for the child that comes instead
                 spare.close()
         self.open_output()
         self._born(*(yield from self.children.new_child(self.policy, self.workspace, self.output.for_child)))
@@ -129,7 +129,7 @@ class SessionProcesses:
         yield from wait_and_close(self._take_ending())
         self._leave_lineages()
         if not self._lineages:
-            self.group = None
+            self.group = None  # the last lineage has removed it
         self.output.close()
 
     def take_over(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
@@ -343,6 +343,7 @@ class SessionProcesses:
             yield from wait_and_close(self._take_ending())  # one at a time: there is no end to what they hold
             yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
+            # It runs no more; until what it held is free, only those wait who need that (`wait_until_gone`).
             self._ending = runner.channel.dup_pidfd()
             runner.channel.close()
 
@@ -369,7 +370,7 @@ class SessionProcesses:
             held += runner.channel.dup_pidfd()
             self.children.gate.withdraw(runner.pid)
         for copy in copies:
-            if copy.users == 1:
+            if copy.users == 1:  # a branch may still go back to any other
                 held += copy.dup_pidfd()
                 self.children.gate.withdraw(copy.pid())
             copy.release()

@@ -58,7 +58,7 @@ class Restorer:
         history, off = processes.history, processes.policy.checkpoints == "off"
         wanted, self.lost_steps = history.current, []
         deadline = monotonic() + patient(RESTORE_SECONDS)
-        for state, copy, entries in list(history.ways_back()):
+        for state, copy, entries in list(history.ways_back()):  # all at once: a copy may be forgotten below
             if (now := monotonic()) >= deadline:
                 break
             carried = yield from self.go_on_from(
@@ -70,6 +70,7 @@ class Restorer:
                     label = f"step {state.step}" if copy is None else copy.label
                     carried.append(self._with_lost_steps(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
+            # Where steps came out otherwise the copy is there, and the next way may be the same one without them.
             if copy is not None and not self.lost_steps:
                 processes.copies.forget(copy)
         if (carried := (yield from self.go_on_from(history.last_resort(), None, deadline, [], lost_names))) is None:
@@ -103,6 +104,7 @@ class Restorer:
         processes = self._processes
         processes.check_alive()
         if copy is not None:
+            # Asked for first: the copy forks while the kernel still takes down the process that was stopped.
             processes.open_output()
             if (yield from processes.resume(copy, deadline)) is None:
                 return None

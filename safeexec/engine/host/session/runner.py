@@ -112,7 +112,7 @@ class Runner(Struct, eq=False):
                 raise ProtocolError(answer.problem)
             return (yield from self.bill.reading(size, partial(_taken, fd, read)))
         finally:
-            os.ftruncate(fd, 0)
+            os.ftruncate(fd, 0)  # the child may have kept it: empty, and sealed, it holds nothing
             os.close(fd)
 
 

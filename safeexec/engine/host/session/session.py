@@ -339,7 +339,7 @@ class SessionCore:
                 yield from branch.close()
             raise
         finally:
-            copy.release()
+            copy.release()  # each branch counts as a user of its own
         return branches
 
     def begin_branch(

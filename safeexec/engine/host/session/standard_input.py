@@ -56,6 +56,8 @@ class StandardInput:
             rest = rest[os.write(self._memory, rest) :]
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, seals)
+        # Opened anew: with a position of its own, and for reading alone. Shrinking, which `close` does, is not sealed,
+        # but this descriptor cannot do it (EINVAL).
         self.fd = os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
 
     def sent(self) -> None:

@@ -133,6 +133,7 @@ class Step(Struct, eq=False):
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
             if copy_socket is not None:
+                # Only without an end of our own does the other one tell that all who had it have ended.
                 copy_socket.close()
         if given is not None:
             given.sent()
@@ -221,7 +222,7 @@ class Step(Struct, eq=False):
             try:
                 message = yield from channel.receive(until)
             except Gone:
-                if self._first_verdict:
+                if self._first_verdict:  # `hand_in` has shut the socket, which reads as the end of the process
                     return self._first_verdict[None]
                 raise
             if streams:
@@ -313,6 +314,7 @@ class Step(Struct, eq=False):
 
     def _stream(self) -> None:
         """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
+        # Where the streams end is asked first: a display that comes after is then behind all that is told here.
         ends = [file.position() for file, _ in self._streams]
         if not self._runner.channel.all_read():
             return
@@ -346,7 +348,7 @@ class Step(Struct, eq=False):
     def where(self) -> Core[Place]:
         """Return where its code is: asked before it is killed, and after the state before it has got its copy."""
         yield from self.secure(SECURE_SECONDS)
-        self.peak = processes.peak_memory(self._runner.pid)
+        self.peak = processes.peak_memory(self._runner.pid)  # before the kill: a zombie has no memory to tell of
         verdict, room = self.verdict, self.watch.room
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
@@ -363,6 +365,7 @@ class Step(Struct, eq=False):
         """Return how its process ended, by what the kernel and the process itself tell of that."""
         self._stop_clock()
         channel, exited = self._runner.channel, None
+        # The kernel closes the files of a process that dies, its socket among them, before the pidfd tells of the end.
         if not (yield from channel.wait_ended(monotonic() + 0.2)):
             reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
         else:

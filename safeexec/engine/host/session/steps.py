@@ -316,7 +316,7 @@ class Steps:
             else:
                 journalled = self.policy.checkpoints == "idle" and done.repeatable and not (done.due or records)
                 result = self._kept(step, result, request if journalled else None, done.did)
-        if supervisor.state is STEPPING:
+        if supervisor.state is STEPPING:  # where the step was undone, the restore has led to another state
             supervisor.transition(IDLE)
         return result
 
@@ -385,6 +385,7 @@ class Steps:
         before = processes.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(step.calls_before)
+        # Before the restore, which empties the files that the step has printed to.
         result = step.killed_result(verdict, place, self.supervisor.sources, self.number, records)
         notes = yield from self.supervisor.restore_after_step()
         result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())

@@ -285,6 +285,7 @@ class Supervisor:
             self.doing.close()
         may_have_begun = self._may_have_begun(runner)
         if may_have_begun:
+            # The copy of the state before may still have to come from the process, which is about to be ended.
             yield from processes.copies.have_current(monotonic() + patient(SECURE_SECONDS))
         processes.undo()
         self.transition(LOST if may_have_begun else IDLE)

@@ -36,6 +36,7 @@ class Variables:
         """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
+        # As it is given first: `globals()[name]` binds what no program can spell.
         for spelling in dict.fromkeys((name, spelt(name))):
             answer, value = yield from self._supervisor.ask(partial(self._fetched, spelling, arrays))
             if answer.found:

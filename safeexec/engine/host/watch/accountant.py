@@ -156,6 +156,7 @@ class Accountant:
                     self.look(monotonic())
                 empty = 0 if self._rotation else empty + 1
                 if self._wake.acquire(timeout=self.pause()):
+                    # In a hurry, but not at once: many sessions that wake together are one look.
                     self._wake.acquire(timeout=LOOK_SECONDS)
         except BaseException:
             self._alive = False  # the next session starts another one

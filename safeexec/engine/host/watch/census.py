@@ -113,6 +113,7 @@ class Census:
             self._listed = now
             known = {pid for members in self.lineages.values() for pid in members}
             for pid in self._machine.pids():
+                # A number that was given out since then may be another process's than the known one.
                 if pid not in known or (pid - last - 1) % self._machine.limit() < count:
                     self._enter(pid)
         else:

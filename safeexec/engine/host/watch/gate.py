@@ -90,7 +90,7 @@ class ForkGate:
     def withdraw(self, process: int | None) -> None:
         """Void what was announced for this process: the reason for it has gone."""
         if process is not None and self._listener >= 0:
-            self._allowed.pop(process, None)
+            self._allowed.pop(process, None)  # one call of C code: `interrupted` comes here with the lock held
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
@@ -168,6 +168,7 @@ class ForkGate:
         except OSError:
             return
         try:
+            # While its call waits, the number is its own: so the pidfd is of no process that came later.
             if notify.is_waiting(self._listener, fork.id):
                 processes.send_signal(pidfd, signal.SIGKILL)
         finally:

@@ -36,7 +36,7 @@ class Lineage:
         assert leader.pid is not None
         self.leader = leader.pid
         """The kernel session of all its processes: the pid of its first child."""
-        self._leader_fd = os.dup(leader.pidfd)
+        self._leader_fd = os.dup(leader.pidfd)  # names the group also when its first process has ended
         self._reapers = reapers
         self._gate = gate
         self.sessions: set[LineageMember] = set()
@@ -49,6 +49,9 @@ class Lineage:
         """
         self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
+            # Stopped, for what a fork in progress has made is in the group by then, and nothing more comes. A stop also
+            # makes each fork that waits at the gate ask again. So the gate hears of it before they go on; once more for
+            # those that were announced in between; and after the orphans' end, which stops the group, too.
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()

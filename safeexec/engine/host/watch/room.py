@@ -159,7 +159,7 @@ def find_unnamed(pids: Iterable[int], device: int) -> Unnamed | None:
             continue  # it has ended
         for line in lines:
             place = f"/proc/{pid}/map_files/{line.split(maxsplit=1)[0].decode()}"
-            if line.endswith(b" /dev/zero (deleted)\n"):
+            if line.endswith(b" /dev/zero (deleted)\n"):  # so the kernel calls shared memory without a file
                 _count(place, found.shared)
             else:
                 _count(place, found.files, device)
@@ -168,7 +168,7 @@ def find_unnamed(pids: Iterable[int], device: int) -> Unnamed | None:
 
 def _count(path: str, sizes: dict[int, int], device: int | None = None) -> None:
     try:
-        info = os.stat(path)
+        info = os.stat(path)  # not `lstat`: such a link leads to what is open, whatever its name says
     except OSError:
         return
     if stat.S_ISREG(info.st_mode) and not info.st_nlink and device in (None, info.st_dev):
