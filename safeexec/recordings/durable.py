@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from safeexec.recordings.session import RecordedSession
 
 Mode = Literal["step", "second", "close"]
-"""When a step is on the disk: before its result is given, at most `LATE_SECONDS` later, or when the session rests or is
-closed.
+"""The time at which a step is on the disk: before its result is given, at most `LATE_SECONDS` later, or when the
+session rests or is closed.
 """
 LATE_SECONDS = 1.0
 """Seconds from the end of a step until its state is on the disk at the latest, with ``second``."""
@@ -75,11 +75,11 @@ SUSPENDED: Final = "suspended"
 
 
 class Way(NamedTuple):
-    """What is to be done once more to come from a saved state, or a new child, to another state."""
+    """The operations to be done once more to come from a saved state, or a new child, to another state."""
 
     steps: int = 0
     cpu_ms: float = 0.0
-    """What they took the first time."""
+    """CPU milliseconds that they took the first time."""
     source_bytes: int = 0
 
     def longer(self, cpu_ms: float, source_bytes: int) -> Way:
@@ -125,11 +125,11 @@ class Durable(SessionRecording):
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
         self._standing = STORED if left is None else SUSPENDED
         self.handed_out = left is not None
-        """Whether somebody has got the session. Of one that nobody has got, as its opening failed or was cancelled,
+        """True once somebody has got the session. Of one that nobody has got, as its opening failed or was cancelled,
         nothing stays: the next caller would find it without the variables that it was to begin with.
         """
         self._unreadable = left is None and bool(claim.parts)
-        """Whether parts of an earlier session were there, which cannot be read and are kept."""
+        """True if parts of an earlier session were there, which cannot be read and are kept."""
         self._ahead_since = 0.0
         """Monotonic time since which it is `AHEAD`."""
         self._segment = 1

@@ -200,8 +200,8 @@ class Effects:
         self._entries = [entry for entry in self._entries if not entry.pending]
 
     def resume(self, called: form.Called, *, again: bool = False) -> bool:
-        """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
-        carried out only if that is harmless, with the same key. Returns whether it will be.
+        """Take in a deferred call of an earlier process, which waits to be carried out, or (`again`) may have been
+        begun: then it is carried out only if that is harmless, with the same key. Returns whether it will be.
         """
         tool = self._toolbox.tools.get(called.tool)
         rule: EffectRule | None = None if tool is None else tool.effect

@@ -419,7 +419,7 @@ class Line(NamedTuple):
     outcome: Callable[[Recorder, Any], dict[str, Any]] | None = None
     """Returns what the line says of what the operation returned."""
     changes: bool = False
-    """Whether it leads to another state, which a store keeps."""
+    """True if it leads to another state, which a store keeps."""
 
 
 LINES: dict[str, Line] = {

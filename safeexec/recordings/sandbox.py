@@ -200,7 +200,7 @@ class Tidying:
         self._next = 0.0
 
     def __call__(self) -> None:
-        """Do so, if it is time. Raises `StoreError`."""
+        """Remove them, if it is time. Raises `StoreError`."""
         if (days := self._store.options.keep_days) is None or monotonic() < self._next:
             return
         self._next, before = monotonic() + TIDY_SECONDS, time() - days * 86400

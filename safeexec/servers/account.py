@@ -1,4 +1,4 @@
-"""What a server does for one client beside its event loop, and what it holds for it: the one place that counts both.
+"""The work of a server for one client beside its event loop, and what it holds for it: the one place that counts both.
 
 The host has the value of a step, within the policy's limits, as soon as the step has ended. All that is made of it for
 the client (JSON, base64), and all that is read of files, is counted here, and waits until there is room.
@@ -25,7 +25,7 @@ was made comes on top.
 
 
 class ClientAccount:
-    """What one client has of its server."""
+    """The account of one client of a server."""
 
     def __init__(self, pay: Callable[[float], object] | None = None) -> None:
         """`pay` hears of the CPU seconds of what is read and written for it beside the loop."""

@@ -1,4 +1,4 @@
-"""What this machine can enforce, found by trying, and whether that is enough for a policy."""
+"""Finds out by trying what this machine can enforce, and whether that is enough for a policy."""
 
 from __future__ import annotations
 

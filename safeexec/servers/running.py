@@ -40,8 +40,8 @@ other, or 20 of them would have all of the loop. The bound: a pass of the garbag
 """
 KEEP_ALIVE_SECONDS = 60
 COLLECTED = (10_000, 5, 100)
-"""When the garbage collector runs. One pass over a value of 130,000 dicts holds all threads for 50 ms: so young objects
-are looked at 50,000 at a time, and all of them after five million more.
+"""Thresholds of the garbage collector. One pass over a value of 130,000 dicts holds all threads for 50 ms: so young
+objects are looked at 50,000 at a time, and all of them after five million more.
 """
 STOP_SECONDS = 8
 """After how long answers that nobody takes are given up when the server stops."""

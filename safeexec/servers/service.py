@@ -137,7 +137,7 @@ class Service:
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
         self._opening: dict[str, asyncio.Task[AsyncSandbox]] = {}
-        """What opens the sandbox of each policy, or has: callers who leave do not end it for those who come."""
+        """The task that opens the sandbox of each policy, or has: callers who leave do not end it for others."""
         self.ids_by_label: dict[tuple[AsyncSandbox, str], str] = {}
         """The ids of the sessions that are open by a label."""
         self.label_locks: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
@@ -262,7 +262,7 @@ class Service:
             del self._calls[key]
 
     def reply(self, session: str, call: int, answer: RelayedAnswer) -> bool:
-        """Hand a step what the client answers. Whether it has waited for that."""
+        """Hand a step what the client answers. Returns whether it has waited for that."""
         waiting = self._calls.get((session, call))
         if waiting is None or waiting.done():
             return False

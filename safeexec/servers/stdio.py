@@ -147,7 +147,7 @@ class _Connection:
 
 
 class _Output:
-    """Where the client reads. Nothing is written that would block, whatever kind of file it is."""
+    """The descriptor that the client reads. Nothing is written that would block, whatever kind of file it is."""
 
     def __init__(self, fd: int, gone: Callable[[], object]) -> None:
         """`gone` is called when nobody reads any more."""

@@ -35,7 +35,7 @@ asks for.
 
 
 class CallProblem(NamedTuple):
-    """Why a call failed: a code of JSON-RPC, the name of the exception's class, and what it says."""
+    """The reason why a call failed: a code of JSON-RPC, the name of the exception's class, and what it says."""
 
     code: int
     type: str

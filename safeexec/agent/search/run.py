@@ -43,7 +43,7 @@ class SearchResult(Generic[S]):
         (of the budget), ``interrupted``, ``lost`` (the sandbox has gone), ``refused`` (no branch can be made).
         """
         self.message = message
-        """Why it ended, in a sentence."""
+        """The reason why it ended, in a sentence."""
 
     @property
     def score(self) -> float | None:

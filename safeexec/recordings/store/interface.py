@@ -30,7 +30,7 @@ class StoreOptions(Struct, frozen=True, kw_only=True):
     at: str | os.PathLike[str]
     """A directory, which is made, or the URL of a PostgreSQL database (``postgresql://…``)."""
     tenant: str = "default"
-    """Whose sessions these are: the labels of one tenant are not those of another."""
+    """The owner of these sessions: the labels of one tenant are not those of another."""
     session_mb: int = 256
     """The most MiB of one session. Its older parts go first; a step that has no room then is not done."""
     tenant_mb: int | None = None

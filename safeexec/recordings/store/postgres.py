@@ -160,7 +160,7 @@ class PostgresStore:
         labels, generations = [one.label for one in claims], [one.generation for one in claims]
         self._do(lambda run: run(_RENEW, seconds=LEASE_SECONDS, labels=labels, generations=generations))
 
-    # The five
+    # The methods of a store
 
     def claim(self, label: str) -> Claim:
         check_label(label)

@@ -97,8 +97,8 @@ def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
 
 
 class Untold(Struct):
-    """What a session lost when earlier owners came, and no result has told of yet: an owner may end before its first
-    one.
+    """The losses of a session of which no result has told, as earlier owners found them: one may end before its first
+    result.
     """
 
     steps: list[int] = []

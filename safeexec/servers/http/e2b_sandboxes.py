@@ -29,7 +29,7 @@ MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes of one tenant, paused ones included."""
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
-"""Where the secrets of one sandbox count, and the tenant's token does not."""
+"""The paths where the secrets of one sandbox count, and the tenant's token does not."""
 
 
 def has_own_tokens(path: str) -> bool:

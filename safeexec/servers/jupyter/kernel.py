@@ -54,7 +54,7 @@ _CONTENTS: dict[str, list[tuple[Any, ...]]] = {
     "inspect_request": [_CODE, _CURSOR],
     "history_request": [("pattern", Annotated[str, msgspec.Meta(max_length=1000)] | None, None)],
 }
-"""What requests say: names, types, and defaults of what may be left out."""
+"""The contents of requests: names, types, and defaults of what may be left out."""
 _REQUESTS = {
     kind: msgspec.defstruct("Request", [("content", msgspec.defstruct("Content", fields)), ("metadata", dict)])
     for kind, fields in _CONTENTS.items()

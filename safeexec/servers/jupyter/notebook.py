@@ -92,7 +92,7 @@ finally:
 
 
 class CellFailure(NamedTuple):
-    """Why a cell did not end well, as a notebook shows it."""
+    """The reason why a cell did not end well, as a notebook shows it."""
 
     name: str
     message: str

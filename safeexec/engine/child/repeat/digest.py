@@ -1,6 +1,6 @@
-"""What all steps of a session came to, as a number: two processes whose namespaces came about in the same way have the
-same one. No code of the program runs for it. Addresses are no part of it; nor is what only C code knows of an object of
-its own.
+"""The state that all steps of a session led to, as a number: two processes whose namespaces came about in the same way
+have the same one. No code of the program runs for it. Addresses are no part of it; nor is what only C code knows of an
+object of its own.
 """
 
 from __future__ import annotations

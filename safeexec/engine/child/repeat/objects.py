@@ -1,4 +1,4 @@
-"""What an object is by where it comes from: a module that only computes, a class of a library, something of the
+"""Tells what an object is by where it comes from: a module that only computes, a class of a library, something of the
 program's; and whether it tells where it lies in memory, as addresses differ when a step is repeated.
 
 Two ways lead from an address to what a program computes: the default `repr`, and the order of a set whose items take

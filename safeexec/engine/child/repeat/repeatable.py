@@ -101,7 +101,7 @@ _BY_NAME: Final = frozenset({UNGUARDED["getattr"], UNGUARDED["setattr"]})
 
 
 class Seen(Struct):
-    """What the steps of a session have named so far. It is saved with a state."""
+    """The kinds of things that the steps of a session have named so far. It is saved with a state."""
 
     makes_sets: bool = False
     """A set was made, and not only a view of a dict."""
@@ -148,12 +148,12 @@ class Repeatable:
         self._codes: Collection[CodeType] = ()
         """The code of the step that runs."""
         self._makes_sets = False
-        """Whether the step that runs may make sets."""
+        """True if the step that runs may make sets."""
         self._items_left = SET_ITEMS
         """How many more items of sets, numbers and strings not counted, are looked at while it runs."""
         self.seen = Seen()
         self.deterministic = True
-        """Whether nothing speaks against the step that runs."""
+        """True while nothing speaks against the step that runs."""
 
     def inspect(self, codes: Collection[CodeType]) -> Callable[..., None] | None:
         """Judge the code of a step that is about to run. Returns `instrument_sets` if the step is to be compiled from

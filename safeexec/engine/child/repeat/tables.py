@@ -12,8 +12,8 @@ from typing import Final
 from safeexec.engine.policy.names import GUARD_FORMAT, UNGUARDED
 
 GUARDS: Final = UNGUARDED | {"format": GUARD_FORMAT}
-"""What the language layer writes instead of a builtin or a method, under the name of that. The other guards stand for
-nothing that a program has written.
+"""Builtin or method → the guard that the language layer writes instead. The other guards stand for nothing that a
+program has written.
 """
 
 

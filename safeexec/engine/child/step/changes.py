@@ -1,4 +1,4 @@
-"""What a step did to the variables: which names it created, changed and deleted; and what each of them is.
+"""Finds what a step did to the variables: which names it created, changed and deleted; and what each of them is.
 
 How we know, cheaply (2 to 5 us for ``x = x + 1``):
 

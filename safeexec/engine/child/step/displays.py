@@ -28,7 +28,7 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tup
 
 
 class DisplayHandle:
-    """What `display(value, display_id=…)` answers: `update(value)` shows another value in its place."""
+    """The answer of `display(value, display_id=…)`: `update(value)` shows another value in its place."""
 
     def __init__(self, display_id: str, update: Callable[..., None]) -> None:
         self.display_id = display_id
@@ -56,7 +56,7 @@ class Displays:
         self._left_open: list[Any] = []
         """Figures that it left open, unshown: the current one stays so for the next step, which closes the others."""
         self.in_use = False
-        """Whether there may be something to show besides a step's value: by `display`, or by matplotlib."""
+        """True once there may be something to show besides a step's value: by `display`, or by matplotlib."""
         self.tell: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes, but not of the step's value."""
 

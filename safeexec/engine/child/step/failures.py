@@ -1,4 +1,4 @@
-"""What is said of a step that did not end well, by what is loaded before it: the rest is in `errors`."""
+"""Reports of a step that did not end well, as far as they need no late import: the rest is in `errors`."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Guest:
         self.lost: set[str] = set()
         """Names that a restore took away; a NameError about one of them says so."""
         self.tells_frames = False
-        """Whether an error of the step that runs tells the variables of the functions that were running."""
+        """True if an error of the step that runs tells the variables of the functions that were running."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
         self.exit_functions: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
@@ -120,7 +120,7 @@ class Guest:
         self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
         language.builtins[GUARD_SET] = self.repeatable.report_set
         self.looks_for_repeats = True
-        """Whether an answer says if its step can be repeated: that takes a look at its code and at what it left."""
+        """True if an answer says whether its step can be repeated, by a look at its code and at what it left."""
 
     def step(self, request: m.Execute) -> m.StepDone:
         """Run one step. Whatever the guest raises is reported, never raised."""

@@ -49,7 +49,7 @@ def _putting_behind(address: int, size: int, protection: int, kind: int, offset:
 
 
 class Log:
-    """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
+    """Puts the text of standard output into the mapping, past its end or after a fork to descriptor 1."""
 
     def __init__(self, output_bytes: int) -> None:
         self._raw = 0
@@ -57,7 +57,7 @@ class Log:
         """The file behind descriptor 1, while its areas are in the mappings."""
         self._shared = False
         self.elsewhere = False
-        """Whether the step has printed an object, and not only text and numbers, to another stream."""
+        """True once the step has printed an object, and not only text and numbers, to another stream."""
         size = python_bytes(output_bytes)
         self._map, mapped_at = _memory(size)
         self._second, second_at = _memory(RAW_BYTES)
@@ -218,7 +218,7 @@ class Streams:
         """Standard output below its stream."""
         self.warnings = RepeatedWarnings()
         self.printed: bytes | None = None
-        """What the step that has ended printed, as `Log.finish` tells it."""
+        """The output of the step that has ended, as `Log.finish` tells it."""
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
         libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))

@@ -93,7 +93,7 @@ class LoadedPlugin:
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False
-        """Whether what the last call returns goes out as its plain data."""
+        """True if what the last call returns goes out as its plain data."""
         self._held: dict[int, Any] = {}
         """Results that could not cross, by the number of the call."""
         self._hold = 0

@@ -39,13 +39,13 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
     caret: str
     """The source line, or what is around the place in a long one, with a line of carets under it."""
     rule: str
-    """Where the policy says so: ``standard.yaml:12``."""
+    """The place where the policy says so: ``standard.yaml:12``."""
     message: str
     kind: str
     """module, builtin, attribute or construct."""
     name: str
     hint: str | None = None
-    """What to do instead, in one sentence; put in by who reports the refusal (`engine.advice.refusal_hint`)."""
+    """Advice what to do instead, in one sentence; put in by who reports the refusal (`engine.advice.refusal_hint`)."""
 
     def __str__(self) -> str:
         hint = f"\nhint: {self.hint}" if self.hint else ""
@@ -146,7 +146,7 @@ _NO_EXPRESSION: Final = re.compile(
     r"[^\W\d]\w*\s*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=[^=]"
     r"|@|(?:assert|async|class|def|del|for|from|global|if|import|nonlocal|pass|raise|try|while|with)\b"
 )
-"""What a line that is no expression begins with."""
+"""The beginning of a line that is no expression."""
 
 
 _LAST_STATEMENT: Final = re.compile(r"(?sm).*^(?=[^\s#)\]}])")
@@ -189,14 +189,14 @@ class CompiledStep(Struct, eq=False):
 
 
 class ModuleSource(NamedTuple):
-    """Where a module of the program comes from. A package may be a mere folder, without a text."""
+    """The source of a module of the program. A package may be a mere folder, without a text."""
 
     file: str
     """Its name in tracebacks."""
     text: str
     is_package: bool = False
     path: str = ""
-    """What its ``__file__`` says, if it is a file."""
+    """Its ``__file__``, if it is a file."""
 
 
 Find = Callable[[str], "ModuleSource | None"]
@@ -212,11 +212,11 @@ class ProgramModules:
         self.find = find
         self._compile = compile
         self.place = place
-        """Where modules are that are not there, for errors. The modules of a program with a place are siblings."""
+        """The place that errors name for a module that is not there. The modules of a program with one are siblings."""
         self.builtins: dict[str, Any] = {}
-        """What modules of the program find as theirs; nothing: Python's own."""
+        """The builtins that modules of the program find; nothing: Python's own."""
         self.given: dict[str, Any] = {}
-        """What each of them finds in its namespace."""
+        """Variables that each of them finds in its namespace."""
         self.remember: Callable[[str, str], None] = forget_source
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self.compiling = ""
@@ -295,12 +295,12 @@ def forget_source(file: str, source: str) -> None:
 
 
 class Language:
-    """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
+    """The language that guest code is written in: built once per plan, installed into the guest's namespace."""
 
     flags: int = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     """The flags with which `compile` compiles a step."""
     judge: ProgramJudge | None = None
-    """What may refuse a step before it runs."""
+    """Judges a step before it runs; None: nothing does."""
 
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan

@@ -1,4 +1,4 @@
-"""What one step reads: its standard input and its arguments. They are there while the step runs, and not afterwards."""
+"""The standard input and the arguments of one step. They are there while the step runs, and not afterwards."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class GuestInput:
         self._builtins = builtins
         self._lent = {name: value for name, value in _OFFERED.items() if name in refused}
         self._kept: dict[str, Any] = {}
-        """What stands in the place of these while no step has an input."""
+        """The builtins that stand in the place of these while no step has an input."""
         self._empty = -1
-        """What was behind descriptor 0 before the first input: reading it gives nothing."""
+        """A copy of descriptor 0 as it was before the first input: reading it gives nothing."""
         self.stream: TextIO | None = None
-        """What the step that runs reads; None: it has no input."""
+        """The stream that the step that runs reads; None: it has no input."""
         self._threads: set[Any] = set()
         """Threads that ran before the step."""
 

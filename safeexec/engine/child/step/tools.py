@@ -31,7 +31,7 @@ class ToolCaller:
         self.limits = limits
         self._lock = _thread.allocate_lock()
         self.is_open = False
-        """Whether a step runs: only then calls may be made."""
+        """True while a step runs: only then calls may be made."""
         self._calls = 0
 
     @property

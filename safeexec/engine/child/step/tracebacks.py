@@ -50,7 +50,7 @@ _instance_dict = partial(read_getset, BaseException.__dict__["__dict__"])
 
 
 class Position(NamedTuple):
-    """Where an expression is in its source: lines and columns count from 1, in characters; the end is exclusive."""
+    """The place of an expression in its source: lines and columns count from 1, in characters; the end is exclusive."""
 
     line: int
     column: int | None

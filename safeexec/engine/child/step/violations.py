@@ -80,17 +80,17 @@ _FUNCTIONS = {
 
 
 class _Known:
-    """What is known of this process, by which its errors are told from refusals."""
+    """The facts of this process by which its errors are told from refusals."""
 
     def __init__(self) -> None:
         self.rules: Mapping[str, str] = {}
-        """Which part of the policy stands behind each group of calls."""
+        """Group of calls → the part of the policy that stands behind it."""
         self.threads = False
-        """Whether guest code may start threads."""
+        """True if guest code may start threads."""
         self.workspace: str | None = None
         """The session's own directory: a refusal in it is an ordinary error."""
         self.calls: dict[tuple[CodeType, int], str] = {}
-        """Where the audit hook heard of a refused call in this step: code and instruction → the system call."""
+        """Code and instruction where the audit hook heard of a refused call in this step → the system call."""
         self.tried: str | None = None
         """The path that a library in C is about to be refused in this step: its exception will not say it."""
 

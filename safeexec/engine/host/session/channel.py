@@ -68,16 +68,16 @@ class Channel:
         self._clock = NO_CLOCK
         self.socket = ours
         self.bill = Bill()
-        """What reading its messages is charged to."""
+        """The account to which reading its messages is charged."""
         ours.setblocking(False)
         self._conversation = Conversation(state, token=TOKEN)
         self._inbox: list[m.FromChild] = []
         self._reading = False
-        """Whether bytes have been taken from the socket that may not be messages in the inbox yet."""
+        """True while bytes have been taken from the socket that may not be messages in the inbox yet."""
         self._poller = select.poll()
         self._poller.register(ours, READ)
         self._wait = Wait((ours.fileno(),), 0.0, poller=self._poller)
-        """What `receive` waits for: one object, as there is one reader."""
+        """The condition for which `receive` waits: one object, as there is one reader."""
 
     @classmethod
     def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
@@ -87,7 +87,7 @@ class Channel:
 
     @property
     def state(self) -> str:
-        """Whose turn it is to speak: a constant of `protocol.conversation`."""
+        """The place in the conversation, which says who may speak: a constant of `protocol.conversation`."""
         return self._conversation.state
 
     @property

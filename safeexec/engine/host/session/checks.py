@@ -1,4 +1,4 @@
-"""What callers give a session, checked before anything of it is sent: sources, queries, arguments, times."""
+"""Checks what callers give a session before anything of it is sent: sources, queries, arguments, times."""
 
 from __future__ import annotations
 

@@ -47,19 +47,19 @@ class Copy(Struct, eq=False):
     step: int
     lineage: Lineage
     output: SessionOutput | None = None
-    """Where the process printed that made the copy. Another session that goes on from it uses files of its own."""
+    """The files to which the process printed that made the copy. Another session that goes on from it has its own."""
     name: str | None = None
     parent: Copy | None = None
     """The copy from which that process had been resumed, if it had."""
     created: float = field(default_factory=monotonic)
     users: int = 1
     ordered: bool = False
-    """Whether the process was told to make it: what freezes on its control socket counts."""
+    """True once the process was told to make it: what freezes on its control socket counts."""
     channel: Channel | None = None
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
-    """Whether nobody can freeze on the control socket any more, as far as `has_frozen` has found out."""
+    """True once nobody can freeze on the control socket any more, as far as `has_frozen` has found out."""
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""What a child sent becomes what the caller gets. Texts of the guest are decoded and cut here and nowhere else; a name
+"""Makes of what a child sent what the caller gets. Texts of the guest are decoded and cut here and nowhere else; a name
 or a sentence becomes one line without anything that a terminal would obey. How many parts there may be is bounded by
 the messages (`protocol.messages`).
 """

@@ -31,13 +31,13 @@ class SessionFiles:
         self._waits = waits
         self._policy = supervisor.processes.policy
         self.changed = False
-        """Whether the host has changed files, for whoever writes that down."""
+        """True if the host has changed files, for whoever writes that down."""
         self.branched = False
-        """Whether there have been branches of the session, which know where its files are."""
+        """True if there have been branches of the session, which know where its files are."""
         self.untold_cpu = 0.0
         """CPU seconds of commands whose callers got no result."""
         self.room: Room | None = None
-        """What counts them while a step runs."""
+        """Counts them while a step runs."""
 
     @exclusive("command")
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:

@@ -1,4 +1,4 @@
-"""What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
+"""The states that a session can go back to: which there were, which have a copy, which are a copy and the steps since,
 where a rollback and a kill lead, and which copies nothing needs (`History`); whether the next state is to be copied
 (`CopyDecision`).
 
@@ -22,12 +22,12 @@ C = TypeVar("C")
 
 
 class Memory(Struct, eq=False, gc=True):
-    """What the process of a session remembers at one moment. An identity: two states with one memory differ in their
+    """The memory of the process of a session at one moment. An identity: two states with one memory differ in their
     files alone.
     """
 
     origin: Memory | None = None
-    """What it is made of by doing `entry` once more; None: only a copy leads here."""
+    """The memory from which it is had by doing `entry` once more; None: only a copy leads here."""
     entry: Any = None
     depth: int = 0
     """Entries since the last memory that only a copy leads to."""
@@ -99,7 +99,7 @@ class History(Generic[C]):
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
-        """What the session is when nothing is left to go back to."""
+        """The state of the session when nothing is left to go back to."""
         self.current = self.root
         """The state that the session is in. While a step runs: the one to go back to."""
         self.next: State | None = None
@@ -113,7 +113,7 @@ class History(Generic[C]):
         self.uncertain: list[C] = []
         """Copies of which there is only the promise: they have not been seen to freeze."""
         self.lost = False
-        """Whether nothing leads to the state as it is, as far as is known."""
+        """True if nothing leads to the state as it is, as far as is known."""
 
     # A step, or a change by the host
 
@@ -482,16 +482,16 @@ class CopyDecision:
     """Decides whether the next state of one session is copied, or kept as an entry of the journal."""
 
     repeats = True
-    """Whether steps are repeated instead of copied: until one has come out otherwise."""
+    """True while steps are repeated instead of copied: until one has come out otherwise."""
 
     def __init__(self, history: History[Any]) -> None:
         self._history = history
         self.looked_at = False
-        """Whether the process was asked for what only code of the program may know how to show, which may change it."""
+        """True if the process was asked for what only code of the program may know how to show, which may change it."""
         self.resumed = False
-        """Whether the process was resumed from a copy, which may hold classes of the steps before it."""
+        """True if the process was resumed from a copy, which may hold classes of the steps before it."""
         self._defines = False
-        """Whether a step may have made a class."""
+        """True if a step may have made a class."""
 
     def may_have_changed(self) -> bool:
         """Tell whether a look at a variable may have run code of a class of the program's, which no step does once

@@ -38,7 +38,7 @@ class RecordsSession(Protocol):
 
 
 class KeepsSession(Protocol):
-    """What keeps a session in a store."""
+    """Keeps a session in a store."""
 
     def must_resume(self, supervisor: Any) -> bool: ...
     @property
@@ -84,7 +84,7 @@ class CountsSessions(Protocol):
 
 
 class SandboxInterface(Protocol):
-    """What sessions and templates have of their sandbox."""
+    """The sandbox, as far as its sessions and templates need it."""
 
     policy: Policy
     toolbox: Toolbox

@@ -1,4 +1,4 @@
-"""Who hears of a step while it runs: functions of the caller, for its output, its displays and its progress bars."""
+"""The listeners of a running step: functions of the caller, for its output, its displays and its progress bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child printed, read from the files behind its descriptors 1 and 2.
+"""The output of a child, read from the files behind its descriptors 1 and 2.
 
 The host makes the files (memfds) in their full size, seals that, and hands them down; it reads at any time without
 asking the child. The child may write there what it likes, also through C code: it is text of unknown origin, and
@@ -25,7 +25,7 @@ OnOutput = Callable[[str], object]
 Extent = tuple[int, int]
 """Offset and size of a piece of a file."""
 Position = tuple[int, int]
-"""Where a stream ends at a moment: in the first area of its file, and in the second, which is all of a plain file."""
+"""The end of a stream at a moment: in the first area of its file, and in the second, which is all of a plain file."""
 _HUGE_PAGE = 2 << 20
 """The most memory that the kernel gives a file at a time: of fewer NULs nobody knows whether they were written."""
 _PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE, which wants FALLOC_FL_KEEP_SIZE

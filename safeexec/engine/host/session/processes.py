@@ -63,7 +63,7 @@ class SessionProcesses:
         with is the session's own. None as long as there has been none.
         """
         self.entropy = b""
-        """What the random numbers of its first child come from, and so those of any other."""
+        """The seed of the random numbers of its first child, and so of any other."""
         self._spare = spare
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be repeated."""

@@ -45,7 +45,7 @@ class Restorer:
         self.lost_steps: list[int] = []
         """The steps that could not be repeated when the state was last brought back."""
         self.fell_back = False
-        """Whether it was an older one that was brought back: a store may have a newer one."""
+        """True if it was an older one that was brought back: a store may have a newer one."""
 
     # Back
 
@@ -181,8 +181,8 @@ class Restorer:
         return False
 
     def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[bool]:
-        """Do the steps of the journal once more, in the process that has just come up. Whether each came out as it did
-        the first time, and all together to the same `digest`. Nobody hears of what they print or show.
+        """Do the steps of the journal once more, in the process that has just come up. Tells whether each came out as
+        it did the first time, and all together to the same `digest`. Nobody hears of what they print or show.
         """
         runner, deadline = self._processes.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
@@ -198,8 +198,8 @@ class Restorer:
         return False
 
     def repeat_stored(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
-        """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
-        did. `entropy`: of the process that did them first, if this is the beginning.
+        """Do steps that a store has kept once more, in a process that has just come up. Tells whether each came out
+        as it did. `entropy`: of the process that did them first, if this is the beginning.
         """
         processes = self._processes
         processes.entropy = entropy or processes.entropy

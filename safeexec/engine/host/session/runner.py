@@ -48,12 +48,12 @@ class Runner(Struct, eq=False):
     channel: Channel
     lineage: Lineage
     origin: Copy | None
-    """What it was resumed from, also when that copy has gone since; None: a new child."""
+    """The copy that it was resumed from, also when that has gone since; None: a new child."""
     _limits: Limits
 
     @property
     def bill(self) -> Bill:
-        """What reading its messages is charged to."""
+        """The account to which reading its messages is charged."""
         return self.channel.bill
 
     @property

@@ -90,11 +90,11 @@ class SessionCore:
         self.rested = turns.used
         """The use after which it last began to rest, as `turns.used` was then."""
         self.rests = False
-        """Whether it has no process until its next use, and nothing that only a process needs."""
+        """True while it has no process until its next use, and nothing that only a process needs."""
         self.callers = 0
         """How many hold it."""
         self.unowned = False
-        """Whether no caller has it any more."""
+        """True once no caller has it any more."""
         self.watch_anew()
 
     def _new_waits(self) -> Waits:

@@ -1,4 +1,4 @@
-"""What a caller gives a program: its arguments, and what it reads: text or bytes in a sealed file in memory, a stream
+"""The input of a program: its arguments, and what it reads: text or bytes in a sealed file in memory, a stream
 through a pipe.
 
 A file of the host never reaches the child as a descriptor: what is behind it could be read again, from its start, or by
@@ -34,7 +34,7 @@ class StandardInput:
         self._given: str | bytes | bytearray | memoryview | None = None
         self.size = 0
         self.problem: str | None = None
-        """Why the input ended early, if it did: once it is closed."""
+        """The reason why the input ended early, if it did: once it is closed."""
         if isinstance(given, str | bytes | bytearray | memoryview):
             self._given, self.size = given, len(given)
         else:

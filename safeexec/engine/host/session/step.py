@@ -63,7 +63,7 @@ SHOWN_BYTES = 64 << 20
 end, and its listener may keep them all.
 """
 EVENT_BYTES = 1000
-"""What one of them takes beside its data: many small ones are no less."""
+"""Bytes that one of them takes beside its data: many small ones are no less."""
 SECURE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 NO_VERDICT: Final = Verdict("ok", "")
@@ -74,7 +74,7 @@ class Step(Struct, eq=False):
     """One request of a runner, from when it is sent until it is answered, or somebody ends it."""
 
     number: int
-    """Which step it is; 0 for a check, which runs nothing."""
+    """Number of the step; 0 for a check, which runs nothing."""
     _processes: SessionProcesses
     _runner: Runner
     watch: Watch
@@ -89,7 +89,7 @@ class Step(Struct, eq=False):
     _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
     """The streams that somebody listens to, and who."""
     _told: dict[str, Any] = {}
-    """What it has told of itself that may be large, as fields of its result."""
+    """The fields of its result that it has told itself and that may be large."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
     files: Any = None
@@ -101,18 +101,18 @@ class Step(Struct, eq=False):
     peak: int = 0
     """Bytes that its process held at most, of one that the host ends; the child tells of another."""
     in_tool: bool = False
-    """Whether a host tool runs: until it returns, the step's caller does not see a verdict."""
+    """True while a host tool runs: until it returns, the step's caller does not see a verdict."""
     listening: bool = False
-    """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
+    """True while a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
     _shown_bytes: int = 0
     _calls: int = 0
     """How many calls of tools have come."""
     closed: bool = False
-    """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
+    """True once its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
     _first_verdict: First[Verdict] = {}
     """The verdict that stands: the first that was handed in, or `NO_VERDICT` once the step is closed without one."""
     _secured: bool = False
-    """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
+    """True once the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
     def __post_init__(self) -> None:
         if self._listeners is not NOBODY:
@@ -203,7 +203,7 @@ class Step(Struct, eq=False):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Why it must end, if it must."""
+        """The reason why it must end, if it must."""
         return self._first_verdict.get(None)
 
     @property

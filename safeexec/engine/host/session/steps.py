@@ -53,7 +53,7 @@ class SessionName(NamedTuple):
 
     number: int
     label: str | None = None
-    """Whose session it is, in the words of the host."""
+    """The principal whose session it is, in the words of the host."""
 
 
 class Steps:
@@ -86,26 +86,26 @@ class Steps:
         """CPU seconds that results have told of."""
         # Of the step that runs
         self.toolbox: ToolAnswers = self.sandbox.toolbox
-        """What answers its calls."""
+        """Answers its calls."""
         self.calls_of_step = 0
         self.calls: StepCalls | None = None
         """Its calls, where it may wait for the answer to one."""
         self.identity = ""
-        """What the keys of its calls begin with: the same wherever the session goes on."""
+        """Beginning of the keys of its calls: the same wherever the session goes on."""
         self.call_key = ""
         """The key of the call that is made, where calls are written down."""
         self.tells_frames = False
-        """Whether an error leaves the variables of the functions that were running in `frames`."""
+        """True if an error leaves the variables of the functions that were running in `frames`."""
         # Of the last step
         self.frames: list[Frame] = []
         self.fingerprint: tuple[int, float] | None = None
         """A number for what it did, and its CPU milliseconds; None where no other process could repeat it."""
         self.generator_goes_on = False
-        """Whether it returned a generator that goes on."""
+        """True if it returned a generator that goes on."""
         self.held = False
-        """Whether the child keeps what it returned, which cannot cross."""
+        """True if the child keeps what it returned, which cannot cross."""
         self.threads = False
-        """Whether threads ran in it."""
+        """True if threads ran in it."""
 
     @exclusive("run")
     def run(
@@ -420,7 +420,7 @@ class Steps:
 
     @property
     def bill(self) -> Bill:
-        """What the host spends for the session."""
+        """The CPU time that the host spends for the session."""
         return self.supervisor.processes.bill
 
     def earlier_answer(self, call: m.ToolRequest) -> tuple[m.ToolReply | None, Decided]:

@@ -94,9 +94,9 @@ class Supervisor:
         self.woke = 0.0
         """Seconds that this turn took to bring the process back: before its step, or before what came first in it."""
         self.idle_violation: Verdict | None = None
-        """What the session did while no step ran: its process has been ended for it."""
+        """The verdict on what the session did while no step ran: its process has been ended for it."""
         self.diverged = False
-        """Whether steps were lost because a repetition came out otherwise, and no caller has been told."""
+        """True if steps were lost because a repetition came out otherwise, and no caller has been told."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
@@ -136,7 +136,7 @@ class Supervisor:
     # Ending a step, and what the watch asks: from any thread
 
     def cancel(self, why: str = "the step was cancelled by the host") -> bool:
-        """Stop the running step or command, or what runs under its limits. Whether there was one."""
+        """Stop the running step or command, or what runs under its limits. Returns whether there was one."""
         verdict = Verdict("cancelled", why)
         if (command := self.command) is not None:
             command.exceed(verdict)

@@ -101,7 +101,7 @@ class TemplateCore:
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
         self._given: object = None
-        """What the function that prepared it was given: a session is closed when what its caller held has gone."""
+        """The argument of the function that prepared it: a session is closed when what its caller held has gone."""
         self._copy: Copy | None = None
         self.recorded: Any = None
         """How it was prepared, in the words of the sandbox, for recordings of its sessions."""

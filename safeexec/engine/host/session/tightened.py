@@ -1,4 +1,4 @@
-"""Whether the policy of a session only tightens that of its sandbox or template, and what its child lowers for that."""
+"""Checks that the policy of a session only tightens that of its sandbox or template; what its child lowers for that."""
 
 from __future__ import annotations
 

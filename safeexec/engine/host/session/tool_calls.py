@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         waiting: Any
 
         unsure: bool
-        """Whether nobody knows what came of the call that was answered last."""
+        """True if nobody knows what came of the call that was answered last."""
 
         def key_of(self, call: m.ToolRequest) -> str: ...
         def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, Any]: ...
@@ -41,7 +41,7 @@ KEPT_BYTES = 8 << 20
 
 
 class StepCalls(Struct, eq=False):
-    """What one step was given, and its calls with their answers."""
+    """The input of one step, and its calls with their answers."""
 
     source: str
     timeout: float | None
@@ -55,7 +55,7 @@ class StepCalls(Struct, eq=False):
     size: int = 0
     """Bytes of arguments and answers; beyond what a step may keep to wait, none is kept."""
     waiting: Any = None
-    """What the step is to wait for."""
+    """The record of the call that the step is to wait for."""
 
     def note(
         self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
@@ -72,7 +72,7 @@ class Waits:
     """
 
     waiting: Any = None
-    """What is known of the step."""
+    """The record of the step; None: none waits."""
     calls_before = 0
     """How many calls of tools there had been before it."""
 

@@ -1,4 +1,4 @@
-"""Whose turn it is in a session: each use of it is a turn, of one caller at a time. Who follows what is done in a
+"""The turns of a session: each use of it is one, of one caller at a time. Who follows what is done in a
 session, to write it down, to store it or to carry out effects, is called here, at the beginning of a turn.
 """
 
@@ -62,7 +62,7 @@ class Turn(Struct, eq=False):
     """
 
     brief: bool = False
-    """Whether it is the host's own and soon over, so that others wait for it."""
+    """True if it is the host's own and soon over, so that others wait for it."""
     thread: int = 0
     """The thread that began it."""
     core: Callable[[], Any] = lambda: None
@@ -81,7 +81,7 @@ OperationName = Literal[
     "run", "perform", "check", "ask", "set", "checkpoint", "drop", "rollback", "branch", "save", "load", "command",
     "write", "put_files", "protection", "resume", "carry_out", "cancel_waiting",
 ]  # fmt: skip
-"""What is done in a turn, in the words by which those know it who follow the session."""
+"""The operations that take a turn, by the words that those know who follow the session."""
 
 
 def exclusive(
@@ -136,7 +136,7 @@ class Turns:
         self.effects: HasEffects | None = None
         """The calls of its tools that have effects, where there are such tools."""
         self.used = monotonic()
-        """When the session was last used."""
+        """Monotonic time when the session was last used."""
         self._last = Turn()
 
     def in_turn(self, session: TakesTurns, turn: Turn, work: Core[R]) -> Core[R]:

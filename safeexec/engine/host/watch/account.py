@@ -1,4 +1,4 @@
-"""What one session may use, and what it has used: since its step began, or since it has been idle.
+"""The account of one session: what it has used since its step began, or since it has been idle, and what it may use.
 
 An account is pure: figures and times are handed in. A `Subject` is who has one. The first verdict on a step stands; the
 step's caller carries it out.
@@ -40,7 +40,7 @@ class OrderedProcesses(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What the figures are of: a step, another use of the session, or the rest after one."""
+    """The time that the figures are of: a step, another use of the session, or the rest after one."""
 
     key: object
     """Tells one period from the next."""
@@ -86,7 +86,7 @@ class Account:
         self._missed_cpu = 0.0
         """That of processes which no look has found: only the control group knows."""
         self._group_before: float | None = None
-        """What the control group had counted before the first look that asked it."""
+        """CPU seconds that the control group had counted before the first look that asked it."""
         self._unordered_forks = 0
         self._guests: list[Process] = []
         """Forks of guest code."""
@@ -94,11 +94,11 @@ class Account:
         self._growth = 0
         """Bytes that ordered processes beside the runner hold beyond those at their first look."""
         self._exact_at = float("-inf")
-        """When memory was last counted page by page."""
+        """Monotonic time when memory was last counted page by page."""
         self.ran = False
-        """Whether any of its processes has run since the look before."""
+        """True if any of its processes has run since the look before."""
         self.uncounted = False
-        """Whether its memory may be too much, and waits for its turn to be counted exactly."""
+        """True while its memory may be too much, and waits for its turn to be counted exactly."""
 
     def begin(self, period: Period) -> None:
         """Count for `period` from now on. What others than the runner used since the last look counts in it."""
@@ -211,14 +211,14 @@ class Account:
 
 
 class Subject:
-    """What is watched. Its methods are called from the accountant's thread and do not wait."""
+    """A session or command that is watched. Its methods are called from the accountant's thread and do not wait."""
 
     def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
         """`bill`, `forks`: as of `Account`."""
         self.account = Account(limits, bill, forks=forks)
         self.room = Room(limits, self.files)
         self.idle = False
-        """Whether the next look may be a while away. Whoever begins to use it, and finds that, calls
+        """True while the next look may be far away. Whoever begins to use it, and finds that, calls
         `Rotation.wake`.
         """
 

@@ -38,9 +38,9 @@ LONGEST_SECONDS = 1.0
 DEEP_SHARE = 100
 """Files and descriptors take 0.1 to 0.6 ms per session, and have 1 % of a core: one session after the other."""
 LOOK_MICROSECONDS = 14
-"""What a look at one running session takes."""
+"""CPU time of a look at one running session."""
 SOCKET_BYTES, PIPE_BYTES = 240 << 10, 32 << 10
-"""What one end holds at most, with the kernel's own sizes, which guests may not change: 28 MB at 120 descriptors."""
+"""Bytes that one end holds at most, by the kernel's sizes, which guests may not change: 28 MB at 120 descriptors."""
 LINGER_LOOKS = 8
 """Looks at nothing after which the thread ends."""
 
@@ -56,7 +56,7 @@ class Accountant:
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
         self.idle = True
-        """Whether no session is in use, and the next look is a quarter of a second away."""
+        """True while no session is in use, and the next look is a quarter of a second away."""
         self._took = 0.0
         """CPU time of the last look."""
         self._wake = _thread.allocate_lock()

@@ -1,4 +1,4 @@
-"""What a session costs the host itself: CPU time of reading what its processes say, beside what they use themselves.
+"""The cost of a session to the host: CPU time of reading what its processes say, beside what they use themselves.
 
 It is part of the session's CPU time (`limits.cpu_seconds`), of a step's usage, and of what a tenant is charged.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 SMALL_BYTES, SMALL_SECONDS = 512, 20e-6
-"""What is so small is charged at a flat rate: to ask for the CPU time is a system call."""
+"""So many bytes at most are charged at a flat rate: to ask for the CPU time is a system call."""
 
 
 class Bill:

@@ -1,4 +1,4 @@
-"""Which processes there are, by lineage: found by looking at the machine, without the help of any of them.
+"""The processes that there are, by lineage: found by looking at the machine, without the help of any of them.
 
 What the machine shows is handed in (`Machine`). A lineage is a kernel session: no member can leave it where
 setsid is refused, so whoever forks, a thread, an orphan, the child of one that has ended, belongs to it.
@@ -22,7 +22,7 @@ what ``/proc/loadavg`` says.
 
 
 class Birth(NamedTuple):
-    """What tells a process from a later one of the same number, and who forked it."""
+    """The time of birth, which tells a process from a later one of the same number, and who forked it."""
 
     parent: int
     start: int
@@ -68,17 +68,17 @@ class Process(Struct, eq=False):
 
     pid: int
     parent: int
-    """Who forked it; the nearest ancestor that lives, as long as looks have seen those between."""
+    """The process that forked it; the nearest ancestor that lives, as long as looks have seen those between."""
     start: int
     looks: int = 0
     cpu: float = 0.0
     spent: float = 0.0
     """CPU time since the look before."""
     worked: float = 0.0
-    """What a frozen copy has used since it was first seen."""
+    """CPU time that a frozen copy has used since it was first seen."""
     held: int = 0
     first: int = 0
-    """What it held when it was first seen: of a fork, nearly all is its parent's, too."""
+    """Bytes that it held when it was first seen: of a fork, nearly all is its parent's, too."""
 
 
 class Census:

@@ -40,7 +40,7 @@ _SHOWN = 200
 
 
 class Place(Struct, frozen=True):
-    """Where the guest was: file, line and function of each of its frames, the innermost first."""
+    """The place where the guest was: file, line and function of each of its frames, the innermost first."""
 
     frames: tuple[tuple[str, int, str], ...] = ()
 

@@ -41,7 +41,7 @@ class IdleSessions:
             TICK_SECONDS if close_after is None else min(TICK_SECONDS, max(LEAST_TICK_SECONDS, close_after / 4))
         )
         self._next = 0.0
-        """When those that rest are looked at."""
+        """Monotonic time of the next look at those that rest."""
         self._stop = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
         self._stop.acquire()

@@ -1,4 +1,4 @@
-"""What a session holds in files, removed ones that are open still included, and how soon that can be too much.
+"""Counts what a session holds in files, with removed ones that are open still, and how soon that can be too much.
 
 No directory tells of a removed file that is open, and no resident size of shared memory that nobody maps in. The kernel
 does, by the descriptors and mappings of each process. An ordinary user's host may not look at those of a process that
@@ -32,7 +32,7 @@ SHARE = 3
 """A count is followed by this many times as much without one."""
 RESERVE_BYTES = 1 << 30
 RESERVE_SHARE = 20
-"""What a file system keeps, as 1 / share of its size and at most so many bytes: guests do not take the last of it."""
+"""The part of a file system that guests are kept out of: 1 / share of its size, and at most so many bytes."""
 MOST_LOCKS = 10_000
 """Record locks of one session: each takes the kernel 200 bytes that no process holds."""
 RULE = "limits.workspace_mb"
@@ -49,9 +49,9 @@ class Room:
         self._held = held
         self._left = limits.workspace_mb << 20
         self._free: int | None = None
-        """What the file system had left when `_left` was counted. None: not counted in this step."""
+        """Bytes that the file system had left when `_left` was counted. None: not counted in this step."""
         self.due = 0.0
-        """When the room can be gone at the earliest."""
+        """Monotonic time at which the room can be gone at the earliest."""
 
     @property
     def patience(self) -> float:

@@ -24,11 +24,11 @@ class Rotation:
         self._subjects: dict[int, weakref.ref[Subject]] = {}
         """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
         self._due: dict[int, float] = {}
-        """When each is looked at next; 0: each time. Changed in the same way."""
+        """Time of the next look at each; 0: each time. Changed in the same way."""
         self._lineages: dict[int, list[int]] = {}
-        """Whose processes are in each, as of its last turn."""
+        """The subjects whose processes are in each, as of its last turn."""
         self._slot = 0.0
-        """When the last of the idle ones is due."""
+        """Time at which the last of the idle ones is due."""
 
     def __len__(self) -> int:
         return len(self._subjects)

@@ -1,4 +1,4 @@
-"""Why the host ends a step, or what a session does otherwise."""
+"""Verdicts: the reasons why the host ends a step, or what a session does otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Struct, frozen=True):
-    """Why the host ended a step."""
+    """The reason why the host ends a step."""
 
     outcome: Outcome
     message: str

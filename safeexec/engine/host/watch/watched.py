@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 STREAMS_KB = 4 << 10
-"""What the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
+"""KiB that the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
 
 
 RESTLESS_LOOKS = 3
@@ -47,7 +47,7 @@ RESTLESS_LOOKS = 3
 
 
 class Resting(NamedTuple):
-    """What is known of a process that waits for a request."""
+    """The looks at a process that waits for a request."""
 
     of: object = None
     spent: float = 0.0
