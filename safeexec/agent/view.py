@@ -80,8 +80,6 @@ class View:
                 self._line(f"(to the model) {text}")
             case EndEvent(result):
                 self._line(f"=== {summary(result)}")
-            case _:
-                pass
 
 
 def prose_of(reply: Reply) -> str:

@@ -385,7 +385,7 @@ class Durable(SessionRecording):
             lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
             part = recovery.part_of(segment)
             self._store.append(claim, part, 0, lines, sync=True)
-            claim.parts[recovery.part_of(segment - 1)] = size
+            claim.parts[recovery.part_of(segment - 1)] = size  # as of now: `_make_room` counts it
             self.heading = heading
             return partial(self._store.append, claim, part), len(lines), len(records)
 
@@ -428,7 +428,7 @@ class Durable(SessionRecording):
     def _make_room(self, claim: Claim) -> None:
         """Remove the oldest parts, down to what one session may have."""
         most = self._store.options.session_mb << 20
-        for part in sorted(claim.parts):
+        for part in sorted(claim.parts):  # by their numbers: the oldest segment first
             if sum(claim.parts.values()) <= most or part.startswith(f"{self._segment:06}"):
                 return
             self._store.remove(claim, part)

@@ -48,12 +48,10 @@ class Recording:
         """The number of whole lines, and their bytes; known once all have been read."""
         self.torn = False
         """True if the last line has no end; known once all have been read."""
-        self.heading = next(self._records())
+        self.heading: form.Heading = next(iter(self))
 
-    def __iter__(self) -> Iterator[form.Record]:
-        return self._records()
-
-    def _records(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the records, the heading first. Raises `RecordingError` at a line that is none."""
         read = sessions = 0
         for number, line in enumerate(self._lines(), 1):
             record = parse(line, f"{self.path}:{number}")

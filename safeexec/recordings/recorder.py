@@ -480,6 +480,7 @@ class RecordedTools:
         called = partial(forms.called, call, effect=effect, key=steps.call_key, **where)
         recording.writer.add(called, len(call.arguments))
         before = len(steps.tool_records)
+        # Written down before it is made: if this host dies meanwhile, the next one knows that it may have been made.
         try:
             yield from recorder.secured(intent=rule is not None, written=recording.stored)
         except StoreError as error:

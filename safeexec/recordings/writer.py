@@ -241,7 +241,7 @@ class RecordWriter:
     def close(self) -> None:
         """Write what is left, and the last line. Harmless when closed already."""
         atexit.unregister(self.close)
-        if self._pid != os.getpid():
+        if self._pid != os.getpid():  # a fork has no thread that writes, and the file is the other process's
             return
         self._waiting.put(None)
         self._hurry.set()
@@ -274,7 +274,7 @@ class RecordWriter:
             self._sync()
             return True
         self._hurry.wait(PAUSE_SECONDS)
-        self._hurry.clear()
+        self._hurry.clear()  # before the queue is emptied: who sets it from here on has put something after
         with suppress(Empty):
             while item is not None:
                 self._take(item)

@@ -16,9 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from safeexec import (
-    Policy,
-)
+from safeexec import Policy
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.account import apart, count_taken, count_untaken

@@ -131,7 +131,7 @@ def _answer_of(result: Result, exact: bool) -> Answer:
     return answer
 
 
-async def answer_of(result: Result, exact: bool = False) -> Answer:
+async def answer_of(result: Result, exact: bool) -> Answer:
     """Return a result as a client gets it (`_answer_of`), made in a thread where that may hold the event loop."""
     shown = sum(len(data) for display in result.displays for data in display.values())
     return await apart(shown + weight(result.value), _answer_of, result, exact)

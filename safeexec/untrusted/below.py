@@ -186,13 +186,10 @@ def _check(info: os.stat_result, fd: int, max_bytes: int) -> None:
         raise OSError(errno.EINVAL, "it is a file of the kernel, as those in /proc, not one on a disk")
 
 
-def new_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
-    """Write a file whose name is not taken yet; directories on the way are made. FileExistsError for one that is.
-
-    `mode`: the permissions; None for what the umask leaves.
-    """
+def new_file(directory: int, path: str, data: bytes) -> None:
+    """Write a file whose name is not taken yet; directories on the way are made. FileExistsError for one that is."""
     with _parent(directory, path, make=True) as (parent, name):
-        _write(parent, name, data, mode)
+        _write(parent, name, data)
 
 
 def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -223,7 +220,7 @@ def remove_file(directory: int, path: str) -> None:
         os.unlink(name, dir_fd=parent)
 
 
-def _write(parent: int, name: str, data: bytes, mode: int | None, owner: tuple[int, int] | None = None) -> None:
+def _write(parent: int, name: str, data: bytes, mode: int | None = None, owner: tuple[int, int] | None = None) -> None:
     """Write a new file, whole or not at all."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
     fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=parent)

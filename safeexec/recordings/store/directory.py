@@ -106,7 +106,7 @@ class DirectoryStore:
                     f"the session {label!r} is open elsewhere: {one_line(who, 200)}; "
                     "close it there, or end that process"
                 ) from None
-            if os.fstat(lock).st_nlink == 0:
+            if os.fstat(lock).st_nlink == 0:  # opened before its owner removed the session: a lock on no name
                 os.close(lock)
                 return None
             before = os.pread(lock, _MARK, 0).strip()
@@ -132,7 +132,7 @@ class DirectoryStore:
         try:
             self._check_owner(claim)
             _append(claim.handle.directory, part, at, data, sync)
-            self._check_owner(claim)
+            self._check_owner(claim)  # a file system of a network may have given the lock away meanwhile
         except OSError as error:
             raise self._failed(claim.label, error) from None
 
@@ -239,7 +239,7 @@ def _append(directory: int, part: str, at: int, data: bytes, sync: bool) -> None
             os.ftruncate(fd, at)
             raise
         if sync:
-            os.fdatasync(fd)
+            os.fdatasync(fd)  # with the size, without which the bytes could not be read, and no times
     finally:
         os.close(fd)
 

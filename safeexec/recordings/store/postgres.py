@@ -67,7 +67,9 @@ SELECT %(tenant)s, %(label)s, %(part)s, %(at)s, %(data)s FROM mine
 WHERE %(at)s = coalesce((SELECT at + length(data) FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s
                          ORDER BY at DESC LIMIT 1), 0)
 """
-"""Only where the part ends: a server that was killed has lost what it had not written to its disk."""
+"""Only where the part ends: a server that was killed has lost what it had not written to its disk. `FOR SHARE` holds
+back a claim, which changes the row, until the bytes are there.
+"""
 _RENEW = """
 UPDATE safeexec_sessions SET until = now() + %(seconds)s * interval '1 second'
 FROM unnest(%(labels)s::text[], %(generations)s::bigint[]) AS mine (label, generation)
@@ -148,6 +150,7 @@ class PostgresStore:
         while not self._ended.wait(LOOK_SECONDS):
             busy = self._busy
             if busy is not None and monotonic() - busy[0] > PATIENCE_SECONDS + 1:
+                # Of a copy, as closing it leaves psycopg its own; who waits in libpq finds the connection at its end.
                 with suppress(OSError), socket.socket(fileno=os.dup(busy[1])) as other:
                     other.shutdown(socket.SHUT_RDWR)
             elif monotonic() - renewed > LEASE_SECONDS / 3 and self._claims:

@@ -320,9 +320,9 @@ class History(Generic[C]):
             return False
         return self.current.memory.entry is not None or self.can_be_had(before)
 
-    def before_last(self, steps: int = 1) -> State:
-        """Return the state before the last step that is part of the session, or before so many: never an older one.
-        Raises `CheckpointError`.
+    def before_last(self, steps: int) -> State:
+        """Return the state before so many steps that are part of the session, never an older one. Raises
+        `CheckpointError`.
         """
         state = self.current
         for found in range(steps):

@@ -289,7 +289,7 @@ class Pair:
     def _says_what_can_be_undone(self) -> None:
         history = self.engine.history
         try:
-            before = history.before_last()
+            before = history.before_last(1)
         except CheckpointError:
             assert not history.undoable
         else:
