@@ -55,11 +55,18 @@ def modules(package: str) -> Iterator[Path]:
     yield from sorted((ROOT / package).rglob("*.py"))
 
 
+class Class(NamedTuple):
+    name: str
+    bases: tuple[str, ...]
+    private: frozenset[str]
+    """The methods that begin with one underscore."""
+
+
 class Module(NamedTuple):
     """What these tests look at of a file. All of its tree, of all files, would slow down every later test."""
 
     imports: list[ast.Import | ast.ImportFrom]
-    classes: list[str]
+    classes: list[Class]
     type_checking: set[int]
     """Lines that only a type checker reads."""
 
@@ -71,7 +78,10 @@ def read(path: Path) -> Module:
         if isinstance(node, ast.Import | ast.ImportFrom):
             module.imports.append(node)
         elif isinstance(node, ast.ClassDef):
-            module.classes.append(node.name)
+            methods = [one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+            private = frozenset(name for name in methods if name[0] == "_" and name[:2] != "__")
+            bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
+            module.classes.append(Class(node.name, bases, private))
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for statement in node.body:
                 module.type_checking.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
@@ -155,8 +165,27 @@ def test_imports_run_in_no_circle() -> None:
 
 
 def test_a_class_name_is_used_once() -> None:
-    names = Counter(name for path in ROOT.rglob("*.py") for name in read(path).classes)
+    names = Counter(known.name for path in ROOT.rglob("*.py") for known in read(path).classes)
     assert not [name for name, count in names.items() if count > 1]
+
+
+def test_no_room_overrides_a_private_name_of_another() -> None:
+    """So whoever renames one looks at its room alone, as the map says. `_new_core` is named there."""
+    rooms = {known: path.parent for path in ROOT.rglob("*.py") for known in read(path).classes}
+    by_name = {known.name: known for known in rooms}
+
+    def above(known: Class) -> Iterator[Class]:
+        for base in [by_name[name] for name in known.bases if name in by_name]:
+            yield base
+            yield from above(base)
+
+    assert not [
+        f"{known.name} overrides {base.name}.{name}"
+        for known in rooms
+        for base in above(known)
+        for name in known.private & base.private - {"_new_core"}
+        if rooms[known] != rooms[base]
+    ]
 
 
 def test_the_engine_names_nothing_that_stands_on_it() -> None:

@@ -36,17 +36,17 @@ class RestrictedLanguage(Language):
         self.judge = PolicyJudge(self._rules, namespace, self._workspace)
         importer = Importer(self._rules, self._find)
         self.builtins = namespace["__builtins__"] = make_builtins(self._rules, importer.import_)
-        self._adopt(importer)
+        self.adopt(importer)
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
         self._rules.is_own = lambda module: module.partition(".")[0] in names
         importer = Importer(self._rules, find, place=place)
         self.builtins["__import__"] = importer.import_
-        return self._adopt(importer)
+        return self.adopt(importer)
 
-    def _adopt(self, modules: ProgramModules) -> ProgramModules:
+    def adopt(self, modules: ProgramModules) -> ProgramModules:
         modules.builtins = self.builtins
-        return super()._adopt(modules)
+        return super().adopt(modules)
 
     def watch_builtins(self) -> None:
         watch_builtins(self.builtins)

@@ -113,11 +113,11 @@ class RecordedSandbox(SandboxCore):
 
     # The store
 
-    def _labelled(
+    def open_labelled(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
         if (store := self.store) is None:
-            return (yield from super()._labelled(label, state, keywords, new))
+            return (yield from super().open_labelled(label, state, keywords, new))
         from safeexec.recordings.durable import Durable  # with the modules of recordings
         from safeexec.recordings.store import recovery
 
@@ -134,7 +134,9 @@ class RecordedSandbox(SandboxCore):
             if left is None:
                 durable = Durable(store, claim, self._durable)
                 try:
-                    session = yield from super()._labelled(label, state, tightened | {"record": durable.opened}, new)
+                    session = yield from super().open_labelled(
+                        label, state, tightened | {"record": durable.opened}, new
+                    )
                 except BaseException:
                     durable.closed()
                     raise
@@ -143,7 +145,7 @@ class RecordedSandbox(SandboxCore):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
-            session = RecordedSession(self, self._tightened.of(tightened), label)
+            session = RecordedSession(self, self.tightened_policies.of(tightened), label)
             session.processes.close()
             session.turns.durable = durable = Durable(store, claim, self._durable, left, given.get("queue_seconds"))
             self.follow(session)

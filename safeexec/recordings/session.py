@@ -124,7 +124,7 @@ class RecordedSession(SessionCore):
 
     waits: WaitingStep
 
-    def _new_waits(self) -> WaitingStep:
+    def new_waits(self) -> WaitingStep:
         return WaitingStep(self.name, self.turns, self.supervisor, self.sandbox.toolbox)
 
     def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:

@@ -74,7 +74,7 @@ class RelayedTools(AnswersCalls):
     def close(self) -> None:
         """Do nothing: there is nothing to end here."""
 
-    def _outcome(
+    def outcome(
         self, tool: RelayedTool, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         """Have the call made where the tool is. Nothing of the arguments is read here."""

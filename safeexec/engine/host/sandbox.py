@@ -78,7 +78,7 @@ class SandboxCore:
         _check_files(files, policy)
         self.children = children = Children(policy, dict(files or {}), spare)
         self.sessions = OpenSessions(children.replenish, max_sessions, queue_seconds, idle_seconds)
-        self._tightened = TightenedPolicies(policy)
+        self.tightened_policies = TightenedPolicies(policy)
         self._fetch = fetch
         self.observer = None if observe is None else observe()
         self.closed = False
@@ -97,7 +97,7 @@ class SandboxCore:
         try:
             yield from self.children.open(launched, self.toolbox, self._fetch)
             self.policy = self.children.policy
-            self._tightened = TightenedPolicies(self.policy)
+            self.tightened_policies = TightenedPolicies(self.policy)
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)
             check_required(self.policy, self.protection if all_rows else self.children.mechanisms)
@@ -182,7 +182,7 @@ class SandboxCore:
         if queue_seconds is not None:
             check_arguments({"queue_seconds": queue_seconds})
         origin = self._all_templates().find(template) if template is not None else None
-        policy = self._tightened.of(tightened) if origin is None else origin.policy_of(tightened)
+        policy = self.tightened_policies.of(tightened) if origin is None else origin.policy_of(tightened)
         yield from self.sessions.enter(label, queue_seconds)
         try:
             self.children.check_usable()  # it may have been closed meanwhile
@@ -212,9 +212,9 @@ class SandboxCore:
         open one that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
         asked = {name: value for name, value in keywords.items() if name not in AT_THE_BEGINNING}
-        return self.sessions.labels.session(label, asked, lambda: self._labelled(label, state, keywords, new))
+        return self.sessions.labels.session(label, asked, lambda: self.open_labelled(label, state, keywords, new))
 
-    def _labelled(
+    def open_labelled(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
         """`session_for`, where no session of the label is open."""
@@ -323,7 +323,7 @@ class SandboxCore:
         _check_files(files, self.policy)
         from safeexec.engine.host.session.template import Preparation  # for sandboxes with templates only
 
-        how = Preparation(prepare, dict(files or {}), timeout, self._tightened.of(tightened, "template()"))
+        how = Preparation(prepare, dict(files or {}), timeout, self.tightened_policies.of(tightened, "template()"))
         return (yield from self._all_templates().define(name, how, api))
 
     def drop_template(self, name: str) -> Core[None]:

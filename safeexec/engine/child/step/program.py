@@ -321,9 +321,10 @@ class Language:
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
         """Let the program be a plugin's modules: `names`, which `find` gives the sources of."""
-        return self._adopt(ProgramModules(find, lambda source, file, space: compile_program(source, file), place=place))
+        return self.adopt(ProgramModules(find, lambda source, file, space: compile_program(source, file), place=place))
 
-    def _adopt(self, modules: ProgramModules) -> ProgramModules:
+    def adopt(self, modules: ProgramModules) -> ProgramModules:
+        """Have these find what the program imports. Returns them."""
         self.modules = modules
         modules.remember = lambda file, source: self.remember(file, source)
         sys.meta_path.insert(0, modules)  # before all others: `find` knows which names are libraries'

@@ -82,7 +82,7 @@ class SessionCore:
         """The name of the template that the session, or the one that it branched from, began with."""
         self.supervisor = supervisor = Supervisor(SessionProcesses(sandbox.children, policy, spare))
         self.turns = turns = Turns(self, supervisor)
-        self.waits = self._new_waits()
+        self.waits = self.new_waits()
         self.variables = Variables(turns, supervisor, self.waits)
         self.files = SessionFiles(turns, supervisor, self.waits)
         self.way_back = WayBack(turns, supervisor, self.waits)
@@ -97,7 +97,7 @@ class SessionCore:
         """True once no caller has it any more."""
         self.watch_anew()
 
-    def _new_waits(self) -> Waits:
+    def new_waits(self) -> Waits:
         """Return what keeps a step that waits. `RecordedSession` has its own."""
         return Waits()
 

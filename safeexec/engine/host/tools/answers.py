@@ -92,7 +92,7 @@ class AnswersCalls:
             return known
         steps.calls_of_step += 1
         try:
-            given = yield from self._outcome(tool, call, steps, deadline, decided)
+            given = yield from self.outcome(tool, call, steps, deadline, decided)
         except PutOff as later:
             given = RelayedAnswer("waiting", note=later.answer.note)
             if refused := (yield from steps.put_off(call, later)):
@@ -106,7 +106,7 @@ class AnswersCalls:
             steps.keep_answer(call, reply, outcome, deferred=tool.deferred)
         return reply
 
-    def _outcome(
+    def outcome(
         self, tool: Any, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         """Say what becomes of a call. Raises `ProtocolError`, and `PutOff` where its answer is put off."""

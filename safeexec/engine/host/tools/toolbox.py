@@ -89,7 +89,7 @@ class Toolbox(AnswersCalls):
         if (calls := sys.modules.get("safeexec.engine.host.tools.blocking_tools")) is not None:
             calls.release(self)
 
-    def _outcome(
+    def outcome(
         self, tool: Tool, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         try:
