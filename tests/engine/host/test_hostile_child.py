@@ -98,7 +98,7 @@ def test_what_a_child_says_ends_the_step(session: Session, frames: str) -> None:
         assert session.run("kept").value == 1
 
 
-MESSAGES = {"text": "text=b'x' * (60 << 20)", "a value": "pending=1 << 40"}
+MESSAGES = {"text": "text=b'x' * (60 << 20)", "a value": "pending=65 << 20"}
 
 
 @pytest.mark.parametrize("fields", MESSAGES.values(), ids=MESSAGES.keys())

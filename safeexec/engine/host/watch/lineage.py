@@ -49,9 +49,9 @@ class Lineage:
         """
         self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
-            # Stopped, for what a fork in progress has made is in the group by then, and nothing more comes. A stop also
-            # makes each fork that waits at the gate ask again. So the gate hears of it before they go on; once more for
-            # those that were announced in between; and after the orphans' end, which stops the group, too.
+            # The group stands still, so that what the runner has forked takes no processor from its end. A stop makes
+            # each fork that waits at the gate ask again: the gate hears of that before they go on; once more for those
+            # that were announced in between; and after the end of the orphans, which stops the group, too.
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
