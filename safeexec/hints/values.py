@@ -194,9 +194,7 @@ def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a loop that gives something else than it is taken for: names of columns, keys, pairs of
-    rows.
-    """
+    """Answer for a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
     tree = failure.expression
     name = name_of(tree.value) if isinstance(tree, ast.Subscript) else ""
     line, loop = failure.place.line if failure.place else 0, None

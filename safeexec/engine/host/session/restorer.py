@@ -146,9 +146,8 @@ class Restorer:
         return ready
 
     def _wake(self, channel: Channel, copy: Copy, directory: str | None, lost_names: list[str]) -> Core[None]:
-        """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session
-        made the copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says
-        so.
+        """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session made the
+        copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says so.
         """
         processes = self._processes
         workspace, output = processes.workspace, processes.output

@@ -218,9 +218,7 @@ class Subject:
         self.account = Account(limits, bill, forks=forks)
         self.room = Room(limits, self.files)
         self.idle = False
-        """True while the next look may be far away. Whoever begins to use it, and finds that, calls
-        `Rotation.wake`.
-        """
+        """True while the next look may be far away. Whoever begins to use it, and finds that, calls `Rotation.wake`."""
 
     def lineage_leaders(self) -> Collection[int]:
         """Return the first process of each lineage that it has processes of."""
