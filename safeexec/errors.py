@@ -120,9 +120,7 @@ class ToolError(SandboxError):
 
 
 class ExpressionError(SandboxError, ValueError):
-    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line
-    under it.
-    """
+    """An expression was refused or failed. `column` counts from 1; `caret` is the source line, carets under it."""
 
     def __init__(self, message: str, *, column: int | None = None, caret: str = "") -> None:
         super().__init__(message)

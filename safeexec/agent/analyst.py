@@ -198,9 +198,7 @@ class DataAnalyst:
     async def _written(
         self, calls: RunCalls, run: AgentResult, untouched: set[str]
     ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-        """Return the files that the steps left in the workspace, as far as they are small enough; the names of the
-        rest.
-        """
+        """Return the files that the steps left in the workspace, those that are small enough; the names of the rest."""
         files: dict[str, bytes] = {}
         left_out = []
         room = self._keep_bytes

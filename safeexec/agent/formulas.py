@@ -112,9 +112,7 @@ def closed(found: Sequence[Token], at: int) -> ClosedForm:
 
 
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
-    """Return the formula that all of `text` is; None where it is none. `names`: those that are one name and no
-    product.
-    """
+    """Return the formula that all of `text` is; None where it is none. `names`: those that are no product."""
     return _read(tokens(text), names)
 
 

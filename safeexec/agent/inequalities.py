@@ -117,9 +117,7 @@ def _places(ends: set[float]) -> Iterator[float]:
 
 
 def _letters(text: str) -> tuple[str, dict[int, float], bool]:
-    """Return a letter for each number, sign and word of a text; place → number; and whether one of these is a
-    decimal.
-    """
+    """Return a letter for each number, sign and word of a text; place → number; and whether one is a decimal."""
     found, at = tokens(text), 0
     letters: list[str] = []
     numbers: dict[int, float] = {}

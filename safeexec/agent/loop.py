@@ -454,9 +454,7 @@ class _Run:
         return self._host_tools
 
     async def _source_of(self, call: ToolCall) -> str | None:
-        """Return the source that a call stands for, native or printed; a tool of the host may be called by its own
-        name.
-        """
+        """Return the source that a call stands for, native or printed; a host tool may be called by its own name."""
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
             return await self._calls.read(len(call.arguments), lambda: code_of(call))
         try:
@@ -597,9 +595,7 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """Return the failure of a step, without the parts that differ from attempt to attempt; None for one that
-    went well.
-    """
+    """Return the failure of a step, without parts that differ from attempt to attempt; None for one that went well."""
     if result.ok:
         return None
     error = result.error

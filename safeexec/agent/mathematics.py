@@ -295,9 +295,7 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def _is_hidden(answer: Any) -> bool:
-    """Return True if a part of it stayed in the sandbox and could not be written there: it may be any object of its
-    class.
-    """
+    """Return True if a part stayed in the sandbox and could not be written there: it may be any object of its class."""
     return _holds(lambda: REPR_FAILED in repr(answer))
 
 
@@ -329,9 +327,7 @@ def _programs(good: list[str], kept: list[str]) -> Iterator[str]:
 
 
 def _exposed(source: str) -> Iterator[str]:
-    """Yield the program so that its last value is the answer: what it gives final_answer(), prints, or computes
-    last.
-    """
+    """Yield the program so that its last value is the answer: what it gave final_answer, prints, or computes last."""
     module = Parser(len(source)).parse(source)
     if module is None or not module.body:
         return

@@ -162,9 +162,7 @@ class _Repr:
 
 
 def _shown(value: Any) -> Any:
-    """Return the value with plain numbers, and what stayed in the sandbox as its repr. `limits.value_depth`
-    bounds it.
-    """
+    """Return the value with plain numbers, what stayed in the sandbox as its repr. `limits.value_depth` bounds it."""
     if isinstance(value, Opaque):
         return _Repr(value.repr)
     if type(value) in (list, tuple, set, frozenset):

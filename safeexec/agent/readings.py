@@ -122,9 +122,7 @@ _COUNT = re.compile(
 
 
 def uncounted(answer: str, value: Any) -> Iterator[str]:
-    """Yield the answer without the number that counts what it lists: of "there are 3 solutions, 2, 4 and 9", the
-    solutions.
-    """
+    """Yield the answer without the number that counts what it lists: of "there are 3 solutions, 2, 4 and 9", three."""
     found = _COUNT.search(answer[:_MAX_TEXT]) if type(value) in (list, tuple, set, frozenset) else None
     if found is None or not (found["what"] or found["end"] == ":"):
         return
@@ -176,9 +174,7 @@ def _with(text: str, found: list[_Quantity], unit: Unit | None) -> str:
 
 
 def in_unit_asked(text: str, question: str) -> str:
-    """Return the text with its quantities in the unit that the question asks for, if it states none in that; else
-    empty.
-    """
+    """Return the text with quantities in the unit that the question asks for, if it states none in that; else empty."""
     asked = [word for found in _UNIT_ASKED.findall(question[-2000:]) for word in found if word]
     for kind, family in FAMILIES.items():
         wanted = next((unit for word in asked for unit in family if re.fullmatch(unit.words, word, re.I)), None)

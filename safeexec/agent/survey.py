@@ -89,9 +89,7 @@ class FileSurvey(msgspec.Struct, frozen=True):
 
 
 def survey_program(name: str) -> str:
-    """Return the program that looks at a file of the workspace. It is run apart, so that the model's session stays
-    empty.
-    """
+    """Return the program that looks at a file of the workspace. Run apart, so that the model's session stays empty."""
     source = (files("safeexec.agent") / "survey_program.py").read_text(encoding="utf-8")
     return f"{source}\n\nsurvey_any({name!r})"
 

@@ -97,9 +97,7 @@ def normal(text: str) -> str:
 
 
 def _digits(found: re.Match[str], *, alone: bool) -> str:
-    """Return a number in words as digits. A short one counts where a clause ends with it: of "two solutions" it
-    stays.
-    """
+    """Return a number in words as digits. A short one counts where a clause ends with it, not in "two solutions"."""
     word, text = found.group(), found.string
     several = re.search(r"[\s-]", word) is not None
     ends = _ENDS.match(text, found.end()) is not None

@@ -43,9 +43,7 @@ def add_policy_option(parser: argparse.ArgumentParser, default: str = "standard"
 
 
 def add_http_options(parser: argparse._ActionsContainer, token_file: str) -> None:
-    """Add options for where a server listens on HTTP, and the file of who may use it; `token_file` says what is in
-    it.
-    """
+    """Add options for where a server listens on HTTP, and the file of who may use it; `token_file` says what it has."""
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="of HTTP; 0 picks one (default: 8000)")
     parser.add_argument("--token-file", metavar="FILE", help=token_file)
 

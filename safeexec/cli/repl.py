@@ -99,9 +99,7 @@ class Desk(Notebook):
             tell("\n".join(failed.lines), file=sys.stderr)
 
     def completions(self, text: str) -> tuple[list[str], int]:
-        """Return what could stand at the end of a line, and where that begins: commands, variables, attributes,
-        modules.
-        """
+        """Return what could end a line, and where that begins: commands, variables, attributes, modules."""
         if text.startswith(":") and " " not in text:
             return [name for name in COMMANDS if name.startswith(text[1:])], 1
         with suppress(SandboxError):
@@ -132,9 +130,7 @@ COMMANDS: dict[str, Callable[[Any, str], None]] = {
     "help": lambda _, __: print(HELP),
     "quit": Desk.leave,
 }
-"""The magics of the kernel, and those that touch files of this machine: a cell may be a stranger's, what is typed is
-not.
-"""
+"""The kernel's magics, and those that touch files of this machine: a cell may be a stranger's, what is typed is not."""
 
 
 class Terminal(Page):

@@ -83,9 +83,7 @@ def _text(word: str) -> str:
 
 
 def _standard_input(program: str | None) -> IO[bytes] | None:
-    """Return what the program reads: this command's standard input, unless a person or the program's own text is
-    there.
-    """
+    """Return what the program reads: this command's standard input, unless a person or its own text is there."""
     if program == "-" or sys.stdin.isatty():
         return None
     # Without a buffer: a thread that waits in a read of one, when this process ends, has Python abort it.

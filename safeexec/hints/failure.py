@@ -182,9 +182,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return MISSING
 
     def resolve(self, tree: ast.AST | None) -> Any:
-        """Return the object of an expression of names, attributes and constant indexes of plain containers, or
-        `MISSING`.
-        """
+        """Return the object of an expression of names, attributes and constant indexes of containers, or `MISSING`."""
         match tree:
             case ast.Name(id=name):
                 return self.lookup(name)

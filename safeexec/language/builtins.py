@@ -117,9 +117,7 @@ def _reduced(function: Any) -> Any:
 
 
 def refusal(rules: Rules, kind: str, name: str, message: str = "") -> Any:
-    """Return an exception that says what was refused; `rule` and `refused` (kind and name) are for the report of the
-    step.
-    """
+    """Return an exception that says what was refused; `rule` and `refused` (kind, name) are for the step's report."""
     found = _ERRORS.get(kind, SyntaxError)(message or MESSAGES[kind].format(name))
     found.rule, found.refused = rules.rule(kind, name), (kind, name)
     return found

@@ -68,9 +68,7 @@ def _placed(node: ast.AST, text: ASTText) -> ast.AST:
 
 
 def _caret(source: str, start: int, end: int) -> str:
-    """Return the line that `start` is on, with carets under the part that belongs to it; of a long line what is around
-    it.
-    """
+    """Return the line that `start` is on, with carets under its part; of a long line what is around it."""
     line_start = max(source.rfind("\n", 0, start), source.rfind("\r", 0, start)) + 1
     line_end = min((at for at in (source.find("\n", start), source.find("\r", start)) if at >= 0), default=len(source))
     first, last = line_start, line_end

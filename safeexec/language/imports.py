@@ -100,9 +100,7 @@ class Importer(ProgramModules):
             raise refused from None
 
     def as_refused(self, error: BaseException) -> BaseException:
-        """Return the refusal of a module's source that this error was made of; the error itself if it was made
-        of none.
-        """
+        """Return the refusal of a module's source that this error was made of; the error itself if of none."""
         return next((rejection for made, rejection in self._refusals if made is error), error)
 
 

@@ -81,9 +81,7 @@ def exceeded(refused: Encoded, *, value_kb: int, value_depth: int) -> str:
 
 
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
-    """Return which object of the host, in arguments that were just refused, is no value: its place, its type, what to
-    do.
-    """
+    """Return which object of the host, in arguments that were refused, is no value: its place, type, and what to do."""
     for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
         if problem := foreign_in(value.value if type(value) is ByFields else value, place, max_depth, to_plugin=True):
             return problem

@@ -47,9 +47,7 @@ NOTE_CHARACTERS = 500
 PROBLEM_CHARACTERS = 2000
 """The most characters of the reason why a request failed."""
 OUT_OF_MEMORY = 72
-"""The exit status of a child whose own code, between steps or around one, gets no memory: what the guest holds leaves
-none.
-"""
+"""The exit status of a child whose own code, between steps or around one, gets no memory: the guest holds it all."""
 ENTROPY_BYTES = 16
 """How many bytes the random numbers of a session come from."""
 StepOutcome = Literal["ok", "error", "rejected", "violation", "memory", "output"]
@@ -120,9 +118,7 @@ class ToolSignature(msgspec.Struct, array_like=True):
 
 
 class Export(msgspec.Struct, kw_only=True):
-    """One export of a plugin, as its child describes it. Hostile input: it is shown and compared, nothing depends on
-    it.
-    """
+    """One export of a plugin, as its child describes it. Hostile: it is shown and compared, nothing depends on it."""
 
     name: str
     kind: Literal["function", "class", "other", "missing"]
@@ -510,9 +506,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     pending: int = 0
     refusals: Annotated[list[Refusal], _FEW] = []
     more: bool = False
-    """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed`
-    continues.
-    """
+    """The value is an item of a generator (for `Invoke`: there is one, and no value yet), which `Proceed` continues."""
     step: int = 0
     """The number that came with the request. The host refuses any other: that answer was sent for another step, or
     before the request.

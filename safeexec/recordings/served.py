@@ -244,9 +244,7 @@ def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
 
 
 def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
-    """Return a key that is equal for calls of one tool with equal arguments, whose bytes may differ where a set is in
-    them.
-    """
+    """Return a key, equal for calls of a tool with equal arguments, whose bytes may differ where a set is in them."""
     try:
         return tool, _canonical(arguments_of(packed(arguments)))
     except Exception:  # what cannot be read or shown is equal by its bytes

@@ -171,9 +171,7 @@ class RecordedSession(SessionCore):
         self._recorder().note(self, text, score)
 
     def history(self) -> Timeline:
-        """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
-        none.
-        """
+        """Return what is recorded of this session and its branches. Raises `RecordingError` where there is none."""
         return self._recorder().history()  # type: ignore[no-any-return]
 
     def _recorder(self) -> Any:

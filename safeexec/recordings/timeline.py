@@ -208,9 +208,7 @@ class Timeline:
         return len(self.steps)
 
     def at(self, step: int, session: int | None = None) -> Moment:
-        """Return a step by its number; without `session` also one that a branch went on from. Raises
-        `RecordingError`.
-        """
+        """Return a step by number; without `session` also one that a branch went on from. Raises `RecordingError`."""
         found = self._places.get((self.session if session is None else session, step))
         if found is None and session is None:
             found = next((one for one in _past(self.now()) if one.step == step and one.ended is not None), None)

@@ -63,9 +63,7 @@ def image() -> str:
 
 
 def engine() -> list[str]:
-    """Return the command of a container engine: what SAFEEXEC_ENGINE says, else podman or docker. Raises
-    `ProtectionError`.
-    """
+    """Return the command of a container engine: of SAFEEXEC_ENGINE, else podman or docker. Raises `ProtectionError`."""
     if given := words("SAFEEXEC_ENGINE"):
         return given
     if found := shutil.which("podman") or shutil.which("docker"):

@@ -116,9 +116,7 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
 
 
 def _has(module: str, name: str) -> bool:
-    """Tell whether a module of the standard library has the name, or a module below it. Another is not imported for
-    this.
-    """
+    """Tell whether a module of the standard library has the name, or one below it. Others are not imported for this."""
     try:
         if hasattr(import_module(module), name.partition(".")[0]):
             return True

@@ -155,9 +155,7 @@ class Judge:
             self.plan.imports.setdefault(module, ImportPlan(rule=rule))
 
     def why(self, name: str) -> Answer:
-        """Return the answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import
-        os``).
-        """
+        """Return the answer for one name, as a person or model writes it (``np.load``, ``async``, ``import os``)."""
         word = _plain(name)
         if (setting := self._setting(word)) is not None:
             return setting
@@ -289,9 +287,7 @@ class Judge:
         return answer
 
     def _dotted(self, name: str, *, imported: bool = False) -> Answer:
-        """Return a module, or a name in one: the longest part that is a module is one. `imported`: by an import
-        statement.
-        """
+        """Return a module, or a name in one: the longest part that is one. `imported`: by an import statement."""
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
         module, rest, _ = module_of(name.removesuffix(".*"))

@@ -83,9 +83,7 @@ def size_of(value: Any, most: int) -> int:
 
 
 def pieces_of(value: Any) -> Iterator[str]:
-    """Yield the JSON of what `jsonable` gives, in pieces of some `PART` items. Raises ValueError for what is no
-    JSON.
-    """
+    """Yield the JSON of what `jsonable` gives, in pieces of some `PART` items. ValueError for what is no JSON."""
     kind = type(value)
     if kind is str and len(value) > TEXT_PART:
         yield from _text_pieces(value)

@@ -290,9 +290,7 @@ def _block(label: str, text: str, markdown: bool) -> str:
 
 
 def _share(texts: list[str], tokens: int, first: set[int], *, tail: float) -> list[str]:
-    """Return the texts cut to `tokens` in all: `first` ones get up to two thirds, short ones stay whole, the others
-    share.
-    """
+    """Return the texts cut to `tokens` in all: `first` ones get up to two thirds, short ones stay, the others share."""
     needs = [estimate_tokens(text) for text in texts]
     if sum(needs) <= tokens:
         return texts

@@ -110,6 +110,7 @@ def listen(port: int, host: str = "127.0.0.1") -> socket.socket:
     # With its protocol named, or asyncio leaves Nagle's algorithm on: 40 ms for each answer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
+        # A server that is started again gets its port though connections of the one before are in TIME_WAIT.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(2048)

@@ -286,9 +286,7 @@ class McpServer:
         ]
 
     async def open(self) -> None:
-        """Begin to open the sandbox, which may take seconds: clients give up on a silent server. Raises
-        `SandboxError`.
-        """
+        """Begin to open the sandbox, which may take seconds: clients leave a silent server. Raises `SandboxError`."""
         self.opening = asyncio.create_task(self._sandbox.open())
         await asyncio.sleep(0)
         if self.opening.done():

@@ -79,7 +79,7 @@ def serve(app: App, listening: socket.socket, token: str) -> int:
         timeout_graceful_shutdown=STOP_SECONDS,
         limit_concurrency=max(16, (descriptors if descriptors != resource.RLIM_INFINITY else 1 << 20) // 4),
     )
-    gc.freeze()
+    gc.freeze()  # what was imported until now is in no pass
     gc.set_threshold(*COLLECTED)
     asyncio.run(_Server(config, token, app).serve(sockets=[listening]))
     return 0

@@ -115,9 +115,7 @@ def _names(directory: int, left: list[int]) -> list[str]:
 
 
 def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
-    """Return the bytes of a regular file. OSError for another kind of file, a link on the way, and more than
-    `max_bytes`.
-    """
+    """Return the bytes of a regular file. OSError for another kind, a link on the way, and more than `max_bytes`."""
     with _parent(directory, path) as (parent, name):
         _check_kind(os.lstat(name, dir_fd=parent))
         fd = os.open(name, _FILE | _NO_LINK, dir_fd=parent)
@@ -157,9 +155,7 @@ def open_named(path: str | os.PathLike[str], *, max_bytes: int) -> int:
 
 
 def read_descriptor(fd: int, *, max_bytes: int) -> bytes:
-    """Return all bytes of an open regular file. OSError for another kind of file, and for one that is or grows too
-    large.
-    """
+    """Return all bytes of an open regular file. OSError for another kind, and for one that is or grows too large."""
     _check(os.fstat(fd), fd, max_bytes)
     pieces, size = [], 0
     while piece := os.read(fd, _PIECE):

@@ -56,9 +56,7 @@ def escape(text: str) -> str:
 
 
 def plain_tables(markup: str) -> str:
-    """Return the tables and the text of `markup`, and nothing that could run, load or style. Tags are closed that are
-    open.
-    """
+    """Return the tables and text of `markup`, and nothing that could run, load or style. Open tags are closed."""
     parts: list[str] = []
     stack: list[str] = []
     position = 0

@@ -47,9 +47,7 @@ MAX_MARKS = 50
 
 
 def costly_name(source: str) -> str:
-    """Return what in a program CPython's parser would take too long or too much memory for, in words; "" where nothing
-    is.
-    """
+    """Return what in a program would take CPython's parser too long or too much memory, in words; "" for nothing."""
     if source.count(".") >= MAX_PARTS and _LONG_NAME.search(source):
         return "a dotted name of too many parts"
     return "too many combining marks on one letter" if has_many_marks(source) else ""

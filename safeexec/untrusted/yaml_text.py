@@ -230,9 +230,7 @@ _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "fals
 
 
 def plain_scalar(text: str) -> Any:
-    """Return a plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is
-    ten.
-    """
+    """Return a plain value by YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is ten."""
     if text in _WORDS:
         return _WORDS[text]
     if len(text) > MAX_NUMBER:

@@ -101,9 +101,7 @@ class Assembly:
 
 
 def _plain_text(content: Any) -> str:
-    """Return the text of a content that is a string, a list of chunks or unset; thinking and references are
-    left out.
-    """
+    """Return the text of a content that is a string, a list of chunks or unset; no thinking, no references."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

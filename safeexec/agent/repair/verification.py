@@ -265,9 +265,7 @@ def read_log(
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """Return the verdict of a run. The log is for readers: it decides nothing. A `status` of text names what is
-    missing.
-    """
+    """Return the verdict of a run. The log is for readers, and decides nothing. A `status` of text names what lacks."""
     if isinstance(status, str):
         return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
     ok = status == 0

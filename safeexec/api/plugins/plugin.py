@@ -344,9 +344,7 @@ class PluginCore:
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
 
     def _living(self) -> Core[Loaded]:
-        """Return the loaded plugin with a process for the next call; loaded again if that has gone. Raises
-        `PluginError`.
-        """
+        """Return the plugin with a process for the next call; load it again if that has gone. Raises `PluginError`."""
         if self._loaded is None:
             raise PluginError(f"{self.definition.title} is closed")
         if self._loaded.core.closed or not (yield from self._loaded.ready()):

@@ -65,9 +65,7 @@ class Children:
         self.steps = {"journalled": 0, "copied": 0, "lost": 0}
         """How many steps they have done, by what became of them: see `SandboxStats`."""
         self.branch_ruleset: Callable[[str], int | None] = lambda region: None
-        """Gives what shuts a branch off from all files but those in its region; None where nothing does. Raises
-        OSError.
-        """
+        """Gives what shuts a branch off from files outside of its region; None where nothing does. Raises OSError."""
         self._numbers = count(1)
         self._came_up = 0.0
         """When a child that was waited for last became ready (monotonic seconds)."""

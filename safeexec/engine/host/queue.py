@@ -29,9 +29,7 @@ class Turnstile:
         """How many callers wait for a place, by label."""
 
     def enter(self, deadline: float, label: str | None = None) -> Core[bool]:
-        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one, which `leave`
-        gives back.
-        """
+        """Wait for a place until `deadline` (monotonic). Returns whether there was one, which `leave` gives back."""
         with self._lock:
             if self._free > 0:
                 self._free -= 1

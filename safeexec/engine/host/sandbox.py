@@ -230,9 +230,7 @@ class SandboxCore:
     def record(
         self, session: SessionCore, record: Any, *, origin: TemplateCore | None = None, state: bytes | None = None
     ) -> None:
-        """Write down what is done in a session, which was opened in a `state`, or in a template. Raises
-        `RecordingError`.
-        """
+        """Write down what is done in a session that was opened in a `state`, or a template. Raises `RecordingError`."""
         raise RecordingError("nothing here writes recordings")
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:

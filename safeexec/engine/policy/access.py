@@ -239,9 +239,7 @@ def taken(plan: LanguagePlan) -> Iterator[str]:
 
 
 def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """Return the public names that guest code may write of a module which this process has loaded; of another, those
-    listed.
-    """
+    """Return the public names that guest code may write of a module that is loaded here; of another, those listed."""
     if not module_access(module, plan).allowed:
         return frozenset()
     entry = plan.imports.get(module)

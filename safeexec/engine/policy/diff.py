@@ -106,9 +106,7 @@ _NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error")
 
 
 def direction_of(path: str, before: Any, after: Any) -> Literal["wider", "narrower", "both", "other", "unknown"]:
-    """Return which way a setting moves. A module, a builtin, a number of `limits` or a setting that is on allow
-    more.
-    """
+    """Return which way a setting moves. Modules, builtins, numbers of `limits` and settings that are on allow more."""
     turned = path in _MORE_IS_LESS or path.startswith("language.constructs.except")
     if (ranks := _RANKED.get(path)) and before in ranks and after in ranks:
         return "wider" if ranks.index(after) > ranks.index(before) else "narrower"

@@ -42,9 +42,7 @@ def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
 
 
 def _resolved(name: str, chain: list[PolicyFile], make: type[P]) -> P:
-    """Return the policy of a chain, the base first, in which what says that it only narrows does. Raises
-    `PolicyError`.
-    """
+    """Return the policy of a chain, the base first; what says that it only narrows does. Raises `PolicyError`."""
     policy = resolve(name, chain, make)
     mistakes = []
     for count, source in enumerate(chain):

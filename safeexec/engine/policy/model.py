@@ -147,9 +147,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return of_text(self.card())
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
-        """Return what guest code may use, short enough for a system prompt. `tools`: functions, or names →
-        functions.
-        """
+        """Return what guest code may use, short enough for a prompt. `tools`: functions, or names → functions."""
         from safeexec.reports.card import card
 
         return card(self, format=format, tools=tools)

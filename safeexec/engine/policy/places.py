@@ -45,9 +45,7 @@ def names(*, shipped: bool = False) -> dict[str, str]:
 
 
 def find(name: str | os.PathLike[str]) -> str:
-    """Return the file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is
-    none.
-    """
+    """Return the file of a profile: a name with a slash or a YAML suffix is a path. Raises `PolicyError` for none."""
     if not isinstance(name, str | os.PathLike):
         raise PolicyError(f"a policy is a name, a path or a Policy, not {type(name).__name__}")
     text = os.fspath(name)

@@ -89,9 +89,7 @@ def mistakes(lines: Iterable[str]) -> Iterable[tuple[int, str]]:
 
 
 def of_lock(text: str) -> list[str]:
-    """Return the requirements of a lock file as pip-compile and uv write it. Each line is judged as any requirement
-    is.
-    """
+    """Return the requirements of a lock file as pip-compile and uv write it. Each line is judged as any requirement."""
     lines = text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()
     lines = [line.partition("#")[0] if line.lstrip().startswith("#") else line.partition(" #")[0] for line in lines]
     return [" ".join(line.split()) for line in lines if line.strip()]

@@ -158,7 +158,7 @@ class Zygote:
         try:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
             host = os.dup(host)
-            os.setsid()
+            os.setsid()  # by the number of this kernel session the host finds all that descends from it
             if isinstance(request, m.RunCommand):
                 self._run_command(request, *fds)
             else:

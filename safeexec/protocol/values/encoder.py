@@ -280,9 +280,7 @@ _BASES: tuple[tuple[type, Callable[[Any], Any], Write], ...] = (
 
 
 def _writer_of_subclass(kind: type) -> Write:
-    """Return what writes a type that is not in the table: a library's scalar, a subclass by its base, or
-    `Writer.opaque`.
-    """
+    """Return what writes a type that is not in the table: a library's scalar, a subclass by its base, else `opaque`."""
     for (module, name), write in _LATER.items():
         if kind is getattr(sys.modules.get(module), name, None):
             _WRITERS[kind] = write

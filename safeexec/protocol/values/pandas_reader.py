@@ -105,9 +105,7 @@ def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
 
 
 def _columns_apart(r: Reader, names: Any, columns: Any) -> dict[Any, Any]:
-    """Return the columns by name; a name that was there before gets a number, as `pandas.read_csv` names it: a, a.1,
-    a.2.
-    """
+    """Return the columns by name; a name that was there gets a number, as `pandas.read_csv` does it: a, a.1, a.2."""
     taken = r.dict_of(names, columns)
     if len(taken) == len(names):
         return taken
@@ -173,9 +171,7 @@ def _read_index(r: Reader, depth: int, pandas: Any) -> tuple[list[Any], Any]:
 
 
 def _built(r: Reader, parts: Any, pandas: Any) -> Any:
-    """Return a column as something with a length that `pandas.Series` takes as it is; a list where pandas is
-    missing.
-    """
+    """Return a column as something with a length that `pandas.Series` takes as it is; a list without pandas."""
     refuse_if(
         type(parts) is not tuple or len(parts) != 3 or type(parts[0]) is not str or parts[0] not in _BUILDERS,
         "a bad column in a value",
@@ -245,9 +241,7 @@ def _build_objects(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _build_arrow(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    """Return a column of Arrow's types, of those that have a name; of the others, and without pyarrow, plain
-    objects.
-    """
+    """Return a column of Arrow's types, of those that have a name; of others, and without pyarrow, plain objects."""
     refuse_if(type(detail) is not str or type(data) is not list, "a bad column in a value")
     pyarrow = library(r, "pyarrow") if pandas is not None else None
     if pyarrow is not None:

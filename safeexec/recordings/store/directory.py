@@ -251,9 +251,7 @@ def _close(handle: _Handle) -> None:
 
 
 def _name_of(label: str) -> str:
-    """Return the name of a directory for a label, which `unquote` gives back: nothing in it but letters, digits and
-    `%`.
-    """
+    """Return a directory's name for a label, which `unquote` gives back: nothing in it but letters, digits and `%`."""
     name = quote(label, safe="").replace(".", "%2E")
     if len(name) > os.pathconf("/", "PC_NAME_MAX"):
         raise ValueError(f"label={label[:40]!r}: as the name of a directory it has {len(name)} bytes, and 255 can be")

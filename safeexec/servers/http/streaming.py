@@ -40,9 +40,9 @@ class Streamed(Response):  # type: ignore[misc]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         tenancy: Tenancy = scope["tenancy"]
-        await tenancy.while_there(self._request, self._both(scope, send))
+        await tenancy.while_there(self._request, self._both(send))
 
-    async def _both(self, scope: MutableMapping[str, Any], send: Any) -> None:
+    async def _both(self, send: Any) -> None:
         pieces: asyncio.Queue[tuple[Any, ...] | None] = asyncio.Queue()
         work = asyncio.ensure_future(self._work(lambda *piece: pieces.put_nowait(piece)))
         work.add_done_callback(lambda _: pieces.put_nowait(None))

@@ -242,9 +242,7 @@ class Tenancy:
         return {*self._running, *(task for tenant in self.tenants for task in tenant.answers.tasks())}
 
     async def while_there(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
-        """Return what `work` gives; it is cancelled when the client leaves or the server stops. The body has been
-        read.
-        """
+        """Return what `work` gives; it is cancelled when the client leaves or the server stops. The body was read."""
         task = asyncio.create_task(work)
         gone = asyncio.create_task(_gone(request))
         self._running.add(task)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import indent
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
@@ -222,7 +222,7 @@ class Notebook:
             session = self.branches.get(self.current)
             if session is not None and session.cancel():
                 return
-            threading.Event().wait(0.01)
+            sleep(0.01)
 
     def _step(self, source: str, timed: bool) -> CellFailure | None:
         shown = _StepOutput(self.page)

@@ -90,7 +90,7 @@ class Checkpoints:
         os.close(read)
         if not is_frozen:
             raise OSError("the checkpoint died before it was frozen")
-        os.close(control)
+        os.close(control)  # the copy alone has it from here on: its end tells the host of the copy's
         return None
 
     def _compact_heap(self) -> None:

@@ -87,7 +87,7 @@ class Lockdown:
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
         """
-        for offset in self._pid_offsets:
+        for offset in self._pid_offsets:  # where the filter compares with the caller's own number
             struct.pack_into("=I", self._filter.data, offset, os.getpid())
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
@@ -102,6 +102,7 @@ class Lockdown:
                 namespaces.cover(self.plan.workspaces, workspace)
         make(calls)
         processes.close_all_but(self._keep)
+        # A parent that died before the death signal was set sends none.
         if os.getppid() != self.parent:
             os._exit(0)
 

@@ -258,6 +258,7 @@ class Streams:
 
         dup2_and_look.__name__ = dup2_and_look.__qualname__ = "dup2"
         sys.modules["os"].dup2 = dup2_and_look  # type: ignore[attr-defined]  # that of programs
+        # A fork has the mapping in common with this process, and a position of its own there: it would write over it.
         os.register_at_fork(after_in_child=log.direct)
 
     def begin(self) -> None:

@@ -143,7 +143,7 @@ def listen(plan: ChildConfinement) -> None:
         if event in INWARD:
             return
         external_events[:] = [event]
-        if event not in heard or busy:
+        if event not in heard or busy:  # what is done below raises events, too
             return
         frame = _guest_frame()
         if frame is None:

@@ -117,9 +117,7 @@ def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
 
 
 def list_directory(above: int, name: str, *, regains: bool = True) -> int:
-    """Return a descriptor with which to list a directory, to which a guest may have taken away the rights. Raises
-    OSError.
-    """
+    """Return a descriptor to list a directory with, to which a guest may have taken away the rights. Raises OSError."""
     try:
         return os.open(name, LISTABLE, dir_fd=above)
     except PermissionError:

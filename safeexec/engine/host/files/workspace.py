@@ -80,9 +80,7 @@ class Workspace:
             tree.regain(self.path)
 
     def open(self, path: str, flags: int) -> int:
-        """Return a descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for
-        `..`.
-        """
+        """Return a descriptor of what is at `path`, no link followed. Raises OSError, `WorkspaceError` for `..`."""
         return tree.reached(self.path, partial(tree.open_beneath, path=path, flags=flags))
 
     def directory(self, name: str) -> str:
@@ -160,9 +158,7 @@ class Workspace:
                 os.fchown(target, *self.owner)
 
     def _open_of_user(self, path: str | os.PathLike[str]) -> int:
-        """Return a file that the user named, before a byte of it is copied: a regular one that fits into the
-        workspace.
-        """
+        """Return a file that the user named, before a byte is copied: a regular one that fits into the workspace."""
         try:
             return open_named(path, max_bytes=self._lineage.max_bytes)
         except OSError as error:
@@ -215,9 +211,7 @@ class Workspace:
             tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """Return a directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be
-        copied.
-        """
+        """Return a branch's directory, with the files of `snapshot`. Raises `WorkspaceError` if not all can be had."""
         workspace = Workspace(self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):

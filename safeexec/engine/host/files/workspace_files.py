@@ -65,9 +65,7 @@ def list_files(top: int, max_files: int) -> list[str]:
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over
-    `max_bytes`.
-    """
+    """Return the bytes of one file. Raises `WorkspaceError` for a name outside, another kind, over `max_bytes`."""
     path = path_of(name)
     with refusing(name), tree.held(tree.open_beneath(top, path, os.O_RDONLY)) as fd:
         info = os.fstat(fd)

@@ -42,9 +42,7 @@ class Gone(Exception):
 
 
 def new_control() -> tuple[socket.socket, socket.socket]:
-    """Return a control socket: the host's end, which learns from the kernel who speaks on it first, and the process's
-    end.
-    """
+    """Return a control socket: the host's end, which learns from the kernel who speaks first, and the process's end."""
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
     return ours, theirs

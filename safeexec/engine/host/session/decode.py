@@ -133,9 +133,7 @@ def told_bytes(done: m.StepDone) -> int:
 
 
 def told_by(done: m.StepDone, limits: Limits) -> dict[str, Any]:
-    """Return what few steps tell and may be large, as fields of the result. Costs 0.4 us for each half of a
-    character.
-    """
+    """Return what few steps tell and may be large, as fields of a result. Costs 0.4 us for each half of a character."""
     return {
         "error": None if done.error is None else error_of(done.error, done.outcome, limits),
         "displays": displays(done.displays),
@@ -172,9 +170,7 @@ def frames_of(frames: list[m.FrameData]) -> list[Frame]:
 
 
 def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
-    """Return the displays of a step, a thousand at most. Their data are as the guest made them: hostile to a
-    browser.
-    """
+    """Return the displays of a step, a thousand at most. The data are as the guest made them: hostile to a browser."""
     return tuple(
         Display(
             {one_line(mime, 200): data for mime, data in report.data.items()},

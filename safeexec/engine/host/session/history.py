@@ -321,9 +321,7 @@ class History(Generic[C]):
         return self.current.memory.entry is not None or self.can_be_had(before)
 
     def before_last(self, steps: int) -> State:
-        """Return the state before so many steps that are part of the session, never an older one. Raises
-        `CheckpointError`.
-        """
+        """Return the state before so many steps of the session, never an older one. Raises `CheckpointError`."""
         state = self.current
         for found in range(steps):
             if state is UNREACHABLE:
@@ -445,9 +443,7 @@ class History(Generic[C]):
             state = before
 
     def _superfluous(self, kept: list[Memory | None]) -> list[C]:
-        """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
-        already.
-        """
+        """Return the copies without a name that are of none of `kept`, or of one that has a sure copy already."""
         names = self.named_copies()
         found: list[C] = []
         have: list[Memory] = []
@@ -494,9 +490,7 @@ class CopyDecision:
         """True if a step may have made a class."""
 
     def may_have_changed(self) -> bool:
-        """Tell whether a look at a variable may have run code of a class of the program's, which no step does once
-        more.
-        """
+        """Tell whether a look at a variable may have run code of the program's classes, which no step repeats."""
         return self.looked_at and (self._defines or self.resumed)
 
     def must_copy(self, source: bytes = b"") -> bool:

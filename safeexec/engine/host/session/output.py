@@ -63,7 +63,7 @@ class OutputFile:
         self._partial = b""
         self._hole = self.shared = -1
         self._length = python_bytes(shared_bytes) if shared_bytes else 0
-        self.fd = _sealed(name, stream_bytes(output_bytes))
+        self.fd = _sealed(name, stream_bytes(output_bytes))  # its position is that of the child, too
         if self._length:
             try:
                 self.shared = _sealed(f"{name}-python", PYTHON_AT + self._length)
@@ -99,9 +99,7 @@ class OutputFile:
         return sum(os.fstat(fd).st_blocks * 512 for fd in (self.fd, self.shared) if fd >= 0)
 
     def text(self, cap: int) -> Printed:
-        """Return what this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies
-        between.
-        """
+        """Return what this step wrote; past `cap` bytes its head and tail, with an exact count of what lies between."""
         size = os.lseek(self.fd, 0, os.SEEK_CUR)
         if not size and not (self._length and os.lseek(self.shared, PYTHON_AT, os.SEEK_HOLE) > PYTHON_AT):
             return NOTHING

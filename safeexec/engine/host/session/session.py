@@ -229,9 +229,7 @@ class SessionCore:
                 self.processes.kill_all()
 
     def end(self, why: str) -> Core[None]:
-        """Close the session without a word to its store, as soon as it may be; whoever uses it meanwhile is made to
-        end.
-        """
+        """Close the session without a word to its store, as soon as may be; who uses it meanwhile is made to end."""
         return self.turns.briefly(partial(self._end, why))
 
     def _end(self, why: str, turn: Turn) -> Core[None]:
@@ -245,7 +243,7 @@ class SessionCore:
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
             if self.supervisor.cancel(CLOSED_MEANWHILE) and (runner := self.processes.runner) is not None:
                 runner.channel.kill()
-            if self.turns.is_mine:
+            if self.turns.is_mine:  # by a listener of the step, say: it would wait for itself
                 return
             if monotonic() >= deadline:
                 self.processes.kill_all()
@@ -300,9 +298,7 @@ class SessionCore:
             self.sandbox.sessions.rests(self)
 
     def wake(self) -> None:
-        """Count it, and have it looked at, as one that is used. Raises `SandboxBusy` where there are too few
-        descriptors.
-        """
+        """Count it, and have it looked at, as one in use. Raises `SandboxBusy` where there are too few descriptors."""
         if self.watched.idle:
             self.watched.wake()
         if self.rests:

@@ -49,9 +49,7 @@ class Sources(dict[str, str]):
             self[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
     def bound_last(self) -> list[str]:
-        """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is
-        gone.
-        """
+        """Return names that the last step seems to bind: once it is undone, a NameError can say why one is gone."""
         found = _BINDS.findall(self.last[:SEARCHED_CHARACTERS])
         return list(dict.fromkeys(name for match in found for name in match if name))[:LOST_NAMES]
 

@@ -332,9 +332,7 @@ class Step(Struct, eq=False):
             self.listening = False
 
     def overdue(self) -> Verdict | None:
-        """Return the verdict on a step that is past its deadline while a listener runs. From the accountant's
-        thread.
-        """
+        """Return the verdict on a step past its deadline while a listener runs. From the accountant's thread."""
         return self.watch.check_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:

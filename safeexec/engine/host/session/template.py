@@ -131,9 +131,7 @@ class TemplateCore:
         yield from self._in_turn(self._living())
 
     def begin(self, policy: Policy, label: str | None) -> Core[SessionCore]:
-        """Return a session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as
-        `ready`.
-        """
+        """Return a session that begins there; prepare it anew if it died. Raises `CheckpointError`, and as `ready`."""
         branch, copy = yield from self._in_turn(self._begun(policy, label))
         try:
             yield from branch.arrive(copy)

@@ -77,9 +77,7 @@ class Waits:
     """How many calls of tools there had been before it."""
 
     def check(self, earlier_answers: AnswersAgain | None = None) -> None:
-        """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises
-        `StepWaiting`.
-        """
+        """Check that a step may begin, or the state change: only to answer the one that waits. Raises `StepWaiting`."""
 
     def put_off(self, call: m.ToolRequest, later: Any, steps: Any) -> Core[str]:
         """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""

@@ -155,7 +155,7 @@ class Turns:
             return (yield from work)
         finally:
             self.used = monotonic()
-            if self.supervisor.why_closed is not None:
+            if self.supervisor.why_closed is not None:  # closed meanwhile, which left its end to who has the turn
                 session.end_at_once()
 
     def take(self, turn: Turn) -> bool:

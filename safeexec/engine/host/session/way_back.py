@@ -62,9 +62,7 @@ class WayBack:
 
     @exclusive("rollback")
     def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
-        """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
-        undone.
-        """
+        """Go back to a named checkpoint, or to before the last `steps`. Returns tool calls that cannot be undone."""
         if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
             raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
         self._waits.check()
@@ -119,9 +117,7 @@ def _check_name(name: object) -> None:
 
 
 def _rows_of(history: History[Copy]) -> list[CheckpointInfo]:
-    """Return the copies as data: those with a name, and automatic ones that are frozen; none whose process has
-    ended.
-    """
+    """Return the copies as data: those with a name, and automatic ones that are frozen; none whose process ended."""
     now, rows = monotonic(), []
     held = [(copy, copy.pid()) for copy in history.copies()]
     held = [(copy, pid) for copy, pid in held if copy.alive]

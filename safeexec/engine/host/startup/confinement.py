@@ -257,9 +257,7 @@ def _mapped(path: str, wanted: int) -> int:
 
 
 def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
-    """Return the first of `paths` that a user without rights could not read. In a new root the parents do not
-    matter.
-    """
+    """Return the first of `paths` that a user without rights could not read. In a new root parents do not matter."""
     for path in paths:
         if path in SYSTEM_DATA:
             continue

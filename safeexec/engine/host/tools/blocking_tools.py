@@ -55,9 +55,7 @@ def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) 
 
 
 def run_in_thread(call: Callable[[], Any], timeout: float | None) -> Any:
-    """Return what `call()` returns, from a thread of its own. At the timeout the thread is left to itself:
-    TimeoutError.
-    """
+    """Return what `call()` returns, from a thread of its own, which is left to itself at the timeout: TimeoutError."""
     outcome: Future[Any] = Future()
     context = copy_context()
 

@@ -72,9 +72,7 @@ class Tool:
         return legend(self._hints.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """Return the arguments, checked and converted. A TypeError names the parameter, what was expected and what
-        came.
-        """
+        """Return the arguments, checked and converted. TypeError names the parameter, what it takes and what came."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:

@@ -105,9 +105,7 @@ class Toolbox(AnswersCalls):
             return tool.failure(error, "refused" if isinstance(error, RefusedCall) else "error")
 
     def _call(self, tool: Tool, arguments: bytes, steps: Caller, deadline: float | None, decided: Decided) -> Core[Any]:
-        """Return what the tool returns. Of a call beyond the limit nothing is read. Raises `PutOff` where it is put
-        off.
-        """
+        """Return what the tool returns. Of a call beyond the limit nothing is read. Raises `PutOff` where it waits."""
         rules = self._rules
         if steps.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")

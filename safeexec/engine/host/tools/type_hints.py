@@ -219,9 +219,7 @@ def names_class(hint: Any) -> bool:
 
 
 def legend(hints: Iterable[Any]) -> str:
-    """Return the classes of the host that hints name, a line each: what a dict for one holds, which values an enum
-    has.
-    """
+    """Return the classes of the host that hints name, a line each: what a dict for one holds, an enum's values."""
     shapes_by_name: dict[str, str] = {}
     for hint in hints:
         for found in _classes(shapes.type_info(hint), set()):

@@ -112,9 +112,7 @@ class Account:
         self._begun = AtBeginning(runner, cpu, others, self._unordered_forks, self._bill.cpu)
 
     def take(self, members: Iterable[Process], ordered: OrderedProcesses, total: float | None = None) -> None:
-        """Take in what a look has found. `total`: CPU seconds of the control group, also of processes that a look
-        never saw.
-        """
+        """Take in what a look has found. `total`: CPU seconds of the control group, with processes that no look saw."""
         runner, copies, promised = ordered
         if runner != self._runner:
             self._runner, self._runner_cpu, self._runner_held = runner, 0.0, 0

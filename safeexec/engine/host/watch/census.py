@@ -45,9 +45,7 @@ class Machine:
         self.resident: Callable[[int], int] = processes.anonymous_memory
         """Returns bytes in memory that no file backs."""
         self.shares: Callable[[int], int | None] = processes.proportional_memory
-        """Returns bytes in memory, each page divided by the number of its holders; None where the host may not ask.
-        Slow.
-        """
+        """Returns bytes in memory, each page divided by its number of holders; None where nobody may ask. Slow."""
 
     def newest(self) -> int:
         """Return the number given out last, to a process or a thread."""

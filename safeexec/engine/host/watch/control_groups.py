@@ -120,9 +120,7 @@ def give_up(group: cgroups.Group) -> None:
 
 
 def finish() -> None:
-    """Remove what was left of groups that this process has made: when a sandbox is closed, all its processes have
-    ended.
-    """
+    """Remove what was left of groups that this process made: when a sandbox is closed, its processes have ended."""
     _left[:] = [(pid, group) for pid, group in _left if pid == os.getpid() and not _is_removed(group)]
 
 

@@ -214,6 +214,7 @@ class ForkGate:
                         return
                     request = notify.receive(self._listener)
                     if request is not None:
+                        # A thread's number, in place of that of its process: only what nobody announced is looked up.
                         with self._lock:
                             self._judge(Fork(request.id, request.thread, request.thread, None))
         finally:

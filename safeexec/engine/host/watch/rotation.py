@@ -50,9 +50,7 @@ class Rotation:
         self._due[id(subject)] = 0.0
 
     def turn(self, now: float) -> tuple[dict[int, list[Subject]], set[int]]:
-        """Return the sessions to look at now, by lineage, with all that share it; and which of these lineages are in
-        use.
-        """
+        """Return the sessions to look at now, by lineage, with all that share it; and which lineages are in use."""
         todo = [key for key, due in list(self._due.items()) if due <= now]
         seen, lineages = {*todo}, dict[int, list[Subject]]()
         for key in todo:

@@ -148,7 +148,7 @@ class WatchedSession(Subject):
             return None
         for fork in gate.waiting(runner.lineage.leader):
             if fork.process != runner.pid:
-                if fork.process not in runner.lineage.runners():
+                if fork.process not in runner.lineage.runners():  # else the look at its own session judges it
                     gate.kill(fork)
                 continue
             channel = runner.channel
