@@ -32,9 +32,7 @@ def hint(declared: dict[str, Any] | bool) -> Any:
 
 
 def from_schema(schema: dict[str, Any]) -> inspect.Signature:
-    """Return the signature of a tool whose arguments are the properties of a JSON schema. What may be left out comes
-    last.
-    """
+    """Return the signature of a tool whose arguments are the properties of a JSON schema. Required ones come first."""
     required = schema.get("required", ())
     names = sorted(schema.get("properties", {}), key=lambda name: name not in required)
     return inspect.Signature(

@@ -83,9 +83,7 @@ class View:
 
 
 def prose_of(reply: Reply) -> str:
-    """Return the prose of a reply before its code, which is shown anyway. Without code it is the answer, shown
-    later.
-    """
+    """Return the prose of a reply before its code, which is shown anyway. Without code it is the answer, for later."""
     text = without_thinking(reply.text)
     if reply.tool_calls:
         return text.strip()[:_PROSE_LIMIT]

@@ -153,9 +153,7 @@ def _recorded_policy(recorded: Transcript, usual: str) -> str:
 
 
 def _transcript_path(options: argparse.Namespace) -> Path | None:
-    """Return the file of this run's transcript, a new one where none is named; none for a replay that did not ask for
-    one.
-    """
+    """Return this run's transcript file, a new one where none is named; none for a replay that asked for none."""
     if options.resume:
         return Path(options.resume)
     if options.transcript:

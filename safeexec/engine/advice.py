@@ -37,9 +37,7 @@ def _imported(name: str) -> Any:
 
 
 def refusal_hint(kind: str, name: str, plan: LanguagePlan) -> str | None:
-    """Return what to write instead of a name that the policy refuses; `kind` is module, builtin, attribute or
-    construct.
-    """
+    """Return what to write instead of a name that is refused; `kind` is module, builtin, attribute or construct."""
     hints = _hints("refusals")
     return hints and hints.hint_for(kind, name, plan)  # type: ignore[no-any-return]
 

@@ -57,9 +57,7 @@ def _head(name: str) -> bytes:
 
 
 def _start(failure: Failure) -> tuple[str, bytes]:
-    """Return how the code names what it read, and its first bytes: those of the file, else those that the exception
-    holds.
-    """
+    """Return the code's name for what it read, and its first bytes: of the file, else those in the exception."""
     name = _named(failure)
     if name:
         return repr(name), _head(name)

@@ -45,9 +45,7 @@ def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _no_open(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer where only the standard input of the step opens. Without an example in `mended.jsonl`: it takes a
-    policy.
-    """
+    """Answer where only the step's standard input opens. Without an example in `mended.jsonl`: it takes a policy."""
     yield hint_for("builtin", "open", failure.plan)
 
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 def from_host(function: Callable[..., object]) -> Guard:
-    """Return a function that the caller passed: its own cost is the caller's affair, its result is admitted like any
-    value.
-    """
+    """Return a function that the caller passed: its cost is the caller's affair, its result admitted as any value."""
 
     def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         spend(fuel, 1)

@@ -165,9 +165,7 @@ class SessionStates(Generic[T]):
         self.now = self._states[step] = state
 
     def state(self, step: int) -> T:
-        """Return the state after `step`, also of the sessions that this one comes from; the present one if there is
-        none.
-        """
+        """Return the state after `step`, also of sessions that this one is from; the present one if there is none."""
         position: SessionStates[T] | None = self
         for _ in range(LEVELS):
             if position is None:

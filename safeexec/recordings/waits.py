@@ -195,9 +195,7 @@ class Again:
     """Answers the calls of a step that runs again, in the order in which they were made."""
 
     def __init__(self, waiting: form.Waiting, answer: object, toolbox: Toolbox) -> None:
-        """Raises TypeError or ValueError for an answer that cannot be given, `StepWaiting` where there is no such
-        tool.
-        """
+        """Raises TypeError or ValueError for an answer that cannot be given, `StepWaiting` where no tool is there."""
         self.waiting = waiting
         self.mismatch = ""
         """The first difference from the first run of the step, in words; "" while there is none."""
@@ -214,9 +212,7 @@ class Again:
         return "" if self.reached else self._expected.call.key
 
     def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
-        """Return the answer that this call got before, or what is decided about the one that waited. Neither: it is
-        made.
-        """
+        """Return the answer that this call got before, or what is decided of the one that waited. Neither: make it."""
         if self.reached:
             return None, None
         expected = self._expected

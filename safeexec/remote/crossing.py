@@ -31,9 +31,7 @@ def fitting(data: bytes) -> bytes:
 
 
 def source_of(text: str) -> dict[str, str] | str:
-    """Return a source as it crosses: as text, or where it holds half of a character, which JSON cannot carry, as its
-    bytes.
-    """
+    """Return a source as it crosses: as text, or where it holds half a character, which JSON cannot carry, as bytes."""
     if not isinstance(text, str):
         raise TypeError(f"source must be str, not {type(text).__name__}")
     try:

@@ -129,9 +129,7 @@ def _has(module: str, name: str) -> bool:
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
-    """Tell whether a rule stands in the policy's own file. What a profile offers where it is installed is its own
-    affair.
-    """
+    """Tell whether a rule stands in the policy's own file. What a profile offers where installed is its own affair."""
     return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)
 
 

@@ -18,9 +18,7 @@ _KNOWN = frozenset(codec for codec in aliases.values() if codec.startswith(_CHAR
 
 
 def encoding_of(data: bytes) -> str | None:
-    """Return what the mark of a source, or a comment in its first two lines (PEP 263) says; None for nothing to
-    believe.
-    """
+    """Return what the mark of a source, or a comment in its first two lines (PEP 263), says, or None."""
     if data.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     for line in data[:_DECLARED_BYTES].split(b"\n")[:2]:

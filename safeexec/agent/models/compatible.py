@@ -65,9 +65,7 @@ class SdkModel(ServedModel):
                     return
 
     def _unstreamed(self, assembly: Assembly, body: bytes) -> str:
-        """Return the text of a reply that came as one JSON object. ModelError where it is none: trying again does not
-        help.
-        """
+        """Return the text of a reply that came as one JSON object. A ModelError, with no retry, where it is none."""
         try:
             return assembly.feed(self._whole(loads(body.decode())), whole=True)
         except (ValueError, TypeError, AttributeError, Transient):

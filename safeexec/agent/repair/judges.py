@@ -62,9 +62,7 @@ def held_out_paths(
 
 
 def _spelt(word: str) -> Iterator[str]:
-    """Yield the paths that a word of a command may mean: itself, a test's file, a module; or each word of a shell's
-    line.
-    """
+    """Yield the paths that a word of a command may mean: itself, a test's file, a module; or each word of a shell's."""
     for part in (word, *word.split()):
         path = str(PurePosixPath(part.strip("\"';&|()").partition("::")[0].removeprefix("./")))
         yield path

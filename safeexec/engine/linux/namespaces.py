@@ -34,9 +34,7 @@ _OLD_ROOT = "/.old"
 
 
 def unsharing(*kinds: str) -> Call:
-    """Return the call that moves this process into new namespaces (pid: its next child), which fails with EPERM or
-    ENOSPC.
-    """
+    """Return the call that moves this process into new namespaces (pid: its next child), or fails: EPERM, ENOSPC."""
     return prepared("unshare", sum(KINDS[kind] for kind in set(kinds)))
 
 

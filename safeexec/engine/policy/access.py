@@ -220,9 +220,7 @@ def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
 
 
 def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """Return the names of an open module that some row or line refuses; of a module of which a list is open, none is
-    told.
-    """
+    """Return the names of an open module that some row or line refuses; none of one of which a list is open."""
     module = refusals.canonical(module)
     found = set(refusals.NAMES.get(module, ()))
     found |= {name.rpartition(".")[2] for name in taken(plan) if name.rpartition(".")[0] == module}

@@ -18,9 +18,7 @@ SUFFIXES = (".yaml", ".yml")
 
 @lru_cache(maxsize=1)
 def shipped_directory() -> str:
-    """Return where the profiles of this installation are: the package `safeexec.policies`, or `policies/` of a source
-    tree.
-    """
+    """Return where the profiles are: the package `safeexec.policies`, or `policies/` of a source tree."""
     package = os.path.dirname(os.path.abspath(errors.__file__))
     installed = os.path.join(package, "policies")
     return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "policies")

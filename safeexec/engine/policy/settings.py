@@ -232,9 +232,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return tuple(entry for entry in self.require if not any(one.strip() in active for one in entry.split(" or ")))
 
     def origin(self, path: str) -> str:
-        """Return where a dotted path, or the nearest section above it, is written (``standard.yaml:41``); "" if
-        nowhere.
-        """
+        """Return where a dotted path, or the next section above, is written (``standard.yaml:41``); "" if nowhere."""
         while path:
             if found := self.origins.get(path):
                 return found

@@ -455,9 +455,7 @@ def _is_time(line: str) -> bool:
 
 
 def split(cell: str) -> tuple[list[str], str]:
-    """Return the magics that a cell begins with, and its code, with blank lines in their place; no code for comments
-    alone.
-    """
+    """Return the magics that a cell begins with, and its code, blank lines in their place; none for comments alone."""
     lines = cell.split("\n")
     lines = ["" if line.startswith("%") and _INSTEAD.get(_parts(line)[1]) == "" else line for line in lines]
     magics: list[str] = []

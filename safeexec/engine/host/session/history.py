@@ -221,9 +221,7 @@ class History(Generic[C]):
         return [*self.forget([old]), *self._prune()]
 
     def keep(self, name: str, copy: C) -> list[C]:
-        """Name the state as it is now, of which `copy` is frozen. Returns what had that name, if nothing else leads
-        there.
-        """
+        """Name the state as it is now, of which `copy` is frozen. Returns what had it, if nothing else leads there."""
         before = self.drop(name) if name in self.named else []
         if self.current is self._process_began_in:
             self._process_began_in = None

@@ -56,9 +56,7 @@ class OutputFile:
     __slots__ = ("_hole", "_length", "_partial", "_python", "_start", "_streamed", "fd", "shared")
 
     def __init__(self, name: str, output_bytes: int, shared_bytes: int = 0) -> None:
-        """`shared_bytes`: how much output the sandbox keeps, after which its zygote has made the mappings of its
-        children.
-        """
+        """`shared_bytes`: how much output the sandbox keeps, by which its zygote made the mappings of children."""
         self._start = self._python = self._streamed = 0
         self._partial = b""
         self._hole = self.shared = -1

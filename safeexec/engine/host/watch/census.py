@@ -154,9 +154,7 @@ class Census:
 
 
 def owner_of(process: Process, members: dict[int, Process], known: dict[int, int]) -> int | None:
-    """Return whose a process is; `known`: the owners of those that the host asked for. None for an orphan of ended
-    parents.
-    """
+    """Return whose a process is; `known`: the owners of those that the host asked for. None for orphans."""
     pid = process.pid
     for _ in range(len(members) + 1):
         if pid in known:
