@@ -103,6 +103,14 @@ def test_clone_makes_forks_and_the_threads_of_a_plan(machine: str) -> None:
     assert open_("clone3") == seccomp.ERRNO | errno.ENOSYS
 
 
+def test_threads_share_their_descriptors() -> None:
+    unshare, on_exec = 2, 4
+    for judge in (Filter(CLOSED), Filter(OPEN)):
+        assert judge.allows("close_range", 3, 9, 0) and judge.allows("close_range", 3, 9, on_exec)
+        for flags in (unshare, unshare | on_exec, unshare | 1 << 40):
+            assert judge("close_range", 3, 9, flags) == seccomp.ERRNO | errno.EINVAL
+
+
 def test_executable_memory() -> None:
     closed, open_ = Filter(CLOSED), Filter(OPEN)
     read, write, execute, shared, private, anonymous = 1, 2, 4, 1, 2, 0x20
@@ -185,8 +193,11 @@ def test_no_file_is_mapped_shared_but_where_none_of_a_guests_has_anything(machin
 
 def test_locks_are_for_those_who_have_files() -> None:
     for plan in EVERY:
-        for command in (5, 6, 7, 36, 37, 38):
+        for command in (5, 6, 7):
             assert Filter(plan).allows("fcntl", 3, command) == (plan.files == "write")
+        for command in (36, 37, 38):
+            unknown = errno.EINVAL if plan.files == "write" else errno.EPERM
+            assert Filter(plan)("fcntl", 3, command) == seccomp.ERRNO | unknown, "F_OFD_SETLK"
         assert Filter(plan).allows("flock", 3, 2) == (plan.files == "write")
         assert Filter(plan).allows("fcntl", 3, 4, 0) and Filter(plan).refuses("fcntl", 3, 4, 0o20000)
 

@@ -28,6 +28,9 @@ _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 _PIDFD_GET_INFO = 3 << 30 | 64 << 16 | 0xFF << 8 | 11
 _INFO_EXIT = 1 << 3
 _PF_EXITING = 1 << 2
+_PENDING_KILL = 1 << signal.SIGKILL - 1
+_ENDED = "ZX"
+"""States of a thread that has ended."""
 SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
 SO_PASSCRED, SO_PASSPIDFD = 16, 76
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -276,17 +279,25 @@ class ProcessStat(NamedTuple):
 
     pid: int
     state: str
+    """That of its first thread."""
     ppid: int
     pgid: int
     sid: int
+    threads: int
     start: int
+
+    @property
+    def lives(self) -> bool:
+        """False if all of its threads have ended."""
+        return self.state not in _ENDED or self.threads > 1
 
 
 def process_stat(pid: int) -> ProcessStat | None:
     fields = _stat_fields(pid)
     if fields is None:
         return None
-    return ProcessStat(pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+    state, *numbers = fields
+    return ProcessStat(pid, state.decode(), *(int(numbers[place]) for place in (0, 1, 2, 16, 18)))
 
 
 def is_exiting(pid: int) -> bool:
@@ -295,6 +306,27 @@ def is_exiting(pid: int) -> bool:
     """
     fields = _stat_fields(pid)
     return fields is not None and bool(int(fields[6]) & _PF_EXITING) and int(fields[17]) <= 1
+
+
+def is_headless(pid: int) -> bool:
+    """Tell whether threads of process `pid` go on though its first one has ended, and nobody ends them. Of such a
+    process ``/proc`` shows neither memory nor files, but below the numbers of threads that may be gone by then.
+    """
+    stat = process_stat(pid)
+    if stat is None or stat.state not in _ENDED or not stat.lives:
+        return False
+    try:
+        return any(_runs(int(thread)) for thread in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return False
+
+
+def _runs(thread: int) -> bool:
+    """Tell whether a thread has not ended, does not end, and is not to be killed."""
+    fields = _stat_fields(thread)
+    if fields is None or fields[0].decode() in _ENDED:
+        return False
+    return not int(fields[6]) & _PF_EXITING and not int(fields[28]) & _PENDING_KILL
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
@@ -309,13 +341,13 @@ def pids() -> list[int]:
 
 
 def session_members(sid: int) -> list[ProcessStat]:
-    """Return the processes of one kernel session, without zombies. No member can leave where setsid is refused."""
+    """Return the processes of one kernel session that live. No member can leave where setsid is refused."""
     found = (process_stat(pid) for pid in pids() if session_of(pid) == sid)
-    return [stat for stat in found if stat is not None and stat.state not in "ZX"]
+    return [stat for stat in found if stat is not None and stat.lives]
 
 
 def descendants(pid: int) -> list[ProcessStat]:
-    """Return all processes below `pid`, without zombies. Complete under a subreaper, or while no parent has died."""
+    """Return all processes below `pid` that live. Complete under a subreaper, or while no parent has died."""
     children: dict[int, list[ProcessStat]] = {}
     for one in pids():
         if (stat := process_stat(one)) is not None:
@@ -324,7 +356,7 @@ def descendants(pid: int) -> list[ProcessStat]:
     while queue:
         for stat in children.get(queue.pop(), ()):
             queue.append(stat.pid)
-            if stat.state not in "ZX":
+            if stat.lives:
                 found.append(stat)
     return found
 

@@ -25,6 +25,7 @@ from safeexec.engine.host.session import restorer, runner, step
 from safeexec.engine.host.session.channel import TOKEN
 from safeexec.engine.host.session.copy import RESUME_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
+from safeexec.engine.syscalls.numbers import numbers
 from tests.conftest import OpenSession
 from tests.engine.host.inside import SERVER, ended_at_rest, frozen, newest_copy, rests
 from tests.footprint import until
@@ -438,6 +439,27 @@ for number in range(4):
 {last}while True: pass
 """
 MAPPED = "import mmap\nmaps = [(mmap.mmap(fd, 0, prot=1), os.close(fd)) for fd in held]\n"
+OF_THREADS = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+barrier = threading.Barrier(2)
+def hold(number):
+    {apart}
+    held = os.open(f"{number}", os.O_CREAT | os.O_WRONLY)
+    os.unlink(f"{number}")
+    os.write(held, b"x" * (12 << 20))
+    barrier.wait()
+    while True: time.sleep(0.01)
+for number in range(2):
+    threading.Thread(target=hold, args=(number,)).start()
+{last}
+while True: time.sleep(0.01)
+"""
+OUT_OF_SIGHT = {
+    # CLOSE_RANGE_UNSHARE
+    "descriptors of a thread alone": (f"libc.syscall({numbers()['close_range']}, 900, 900, 2)", "pass"),
+    "those of a process whose first thread has ended": ("pass", f"libc.syscall({numbers()['exit']}, 0)"),
+}
 WITHOUT_NAMES = {
     "files that never had a name": ("'.', os.O_TMPFILE | os.O_WRONLY", "pass", ""),
     "removed files that are mapped": ("'f', os.O_CREAT | os.O_RDWR", "os.unlink('f')", MAPPED),
@@ -450,6 +472,16 @@ def test_what_has_no_name_counts(open_session: OpenSession, how: str, then: str,
     session = open_session(workspace_mb=16, memory_mb=64)
     result = session.run(REMOVED.format(how=how, then=then, last=last), timeout=20)
     assert result.outcome == "violation", result
+    assert session.run("1 + 1").value == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
+@pytest.mark.parametrize(("apart", "last"), OUT_OF_SIGHT.values(), ids=OUT_OF_SIGHT.keys())
+def test_what_threads_keep_from_sight_counts(open_session: OpenSession, apart: str, last: str) -> None:
+    session = open_session(workspace_mb=16)
+    source = OF_THREADS.replace("{apart}", apart).replace("{last}", last)
+    result = session.run(source, timeout=20)
+    assert result.outcome == "violation" and result.state == "restored", result
     assert session.run("1 + 1").value == 2
 
 

@@ -93,6 +93,15 @@ def test_record_locks_are_bounded(session: Session) -> None:
     assert "10,000 locks" in result.error.message
 
 
+def test_locks_of_which_nobody_tells_the_holder_are_unknown_here(session: Session) -> None:
+    """One of a file (F_OFD_SETLK) stays as long as the file is mapped, and names no process."""
+    session.run("import fcntl, struct\nfile = open('f', 'w+')").check()
+    whole = "struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0)"
+    result = session.run(f"fcntl.fcntl(file, fcntl.F_OFD_SETLK, {whole})")
+    assert result.error is not None and "Invalid argument" in result.error.message
+    assert session.run(f"len(fcntl.fcntl(file, fcntl.F_SETLK, {whole}))").value == 32
+
+
 def test_a_standard_stream_reserves_no_memory_beyond_its_end(session: Session) -> None:
     session.run("import ctypes; libc = ctypes.CDLL(None, use_errno=True)").check()
     reserve = "[libc.fallocate(fd, 1, ctypes.c_long(300 << 20), ctypes.c_long(200 << 20)) for fd in (1, 2)]"

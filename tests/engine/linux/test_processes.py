@@ -300,9 +300,12 @@ def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
     if pid == 0:
         alone()
     until(lambda: (stat := processes.process_stat(pid)) is not None and stat.state == "Z")
-    assert not processes.is_exiting(pid)
+    assert not processes.is_exiting(pid) and processes.is_headless(pid)
+    assert pid in [stat.pid for stat in processes.descendants(os.getpid())]
     os.kill(pid, signal.SIGKILL)
+    assert not processes.is_headless(pid), "it is to end"
     until(lambda: processes.is_exiting(pid))
+    assert pid not in [stat.pid for stat in processes.descendants(os.getpid())]
     os.waitpid(pid, 0)
     assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
 

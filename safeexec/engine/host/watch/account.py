@@ -91,6 +91,7 @@ class Account:
         self._guests: list[Process] = []
         """Forks of guest code."""
         self._copies: list[Process] = []
+        self._headless: list[int] = []
         self._growth = 0
         """Bytes that ordered processes beside the runner hold beyond those at their first look."""
         self._exact_at = float("-inf")
@@ -116,8 +117,10 @@ class Account:
         runner, copies, promised = ordered
         if runner != self._runner:
             self._runner, self._runner_cpu, self._runner_held = runner, 0.0, 0
-        self._guests, self._copies, self._growth, self.ran = [], [], 0, False
+        self._guests, self._copies, self._headless, self._growth, self.ran = [], [], [], 0, False
         for process in members:
+            if process.headless:
+                self._headless.append(process.pid)
             self._counted_cpu += process.spent
             self.ran = self.ran or process.spent > 0
             if process.pid == runner:
@@ -169,6 +172,9 @@ class Account:
             )
         if (forks := self._unordered_forks - self._begun.forks) > MOST_UNORDERED_FORKS and not self._forks:
             return Verdict("violation", f"the session started {forks} processes; limits.processes is 0")
+        if self._headless:
+            message = "a process went on without its first thread: nobody can count its memory and files"
+            return Verdict("violation", message, rule="limits.memory_mb")
         held = self._held(now, exact) >> 20
         if held > limits.memory_mb:
             return Verdict("memory", f"the session holds {held} MiB; limits.memory_mb is {limits.memory_mb}")
@@ -202,10 +208,12 @@ class Account:
         return [process.pid for process in self._guests]
 
     def processes_to_end(self) -> list[int]:
-        """Return what to end with the runner: forks of guest code, and frozen copies that do more than wait."""
+        """Return what to end with the runner: what nobody can count, forks of guest code, frozen copies that do more
+        than wait.
+        """
         worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
         busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
-        return [process.pid for process in (*self._guests, *busy)]
+        return [*self._headless, *(process.pid for process in (*self._guests, *busy))]
 
 
 class Subject:

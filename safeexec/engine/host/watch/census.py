@@ -44,6 +44,8 @@ class Machine:
         """Returns CPU time of all threads; None when it has gone, and for the number of a thread."""
         self.resident: Callable[[int], int] = processes.anonymous_memory
         """Returns bytes in memory that no file backs."""
+        self.headless: Callable[[int], bool] = processes.is_headless
+        """Tells whether threads go on though the first one has ended: nobody sees the memory of that process."""
         self.shares: Callable[[int], int | None] = processes.proportional_memory
         """Returns bytes in memory, each page divided by its number of holders; None where nobody may ask. Slow."""
 
@@ -77,6 +79,8 @@ class Process(Struct, eq=False):
     held: int = 0
     first: int = 0
     """Bytes that it held when it was first seen: of a fork, nearly all is its parent's, too."""
+    headless: bool = False
+    """Whether threads go on though its first one has ended."""
 
 
 class Census:
@@ -142,6 +146,7 @@ class Census:
             process.looks += 1
             if process.spent or process.looks == 1:
                 process.held = machine.resident(pid)
+                process.headless = not process.held and machine.headless(pid)
                 if process.looks == 1:
                     process.first = process.held
         if ended:

@@ -26,6 +26,8 @@ class ScriptedMachine:
         self.threads: dict[int, int] = {}
         self.used: dict[int, float] = {}
         """CPU seconds by session, with what has ended."""
+        self.beheaded: set[int] = set()
+        """Processes whose first thread has ended before others."""
         self.readable = True
         self.listed = 0
         self._last = last
@@ -96,7 +98,10 @@ class ScriptedMachine:
         return None if process is None else process.cpu
 
     def resident(self, pid: int) -> int:
-        return self.living[pid].held if pid in self.living else 0
+        return self.living[pid].held if pid in self.living and pid not in self.beheaded else 0
+
+    def headless(self, pid: int) -> bool:
+        return pid in self.beheaded
 
     def shares(self, pid: int) -> int | None:
         return self.resident(pid) // 2 if self.readable else None

@@ -164,6 +164,19 @@ def test_a_copy_that_waits_holds_nothing_and_one_that_grows_does(scene: Scene) -
     assert 70 * MIB > GROWTH_BYTES
 
 
+@pytest.mark.parametrize("kind", ["runner", "copy", "fork"])
+def test_a_process_that_nobody_can_look_into_is_ended(scene: Scene, kind: str) -> None:
+    pid = scene.runner if kind == "runner" else scene.machine.fork(scene.runner)
+    if kind == "copy":
+        scene.session.copies.add(pid)
+    assert not scene.look()
+    scene.machine.run(pid, 0.01)
+    assert not scene.look()
+    scene.machine.beheaded.add(pid)
+    scene.machine.run(pid, 0.01)
+    assert scene.outcome() == "violation" and pid in scene.session.ended
+
+
 def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
     """A copy that is about to freeze holds what the runner holds. Only as many as the host has asked for."""
     scene.machine.living[scene.runner].held += 50 * MIB
