@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, unquote
 
 from msgspec import Meta, Struct, ValidationError, convert
@@ -21,18 +21,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from safeexec import AsyncSession, Result, WorkspaceError
+from safeexec.common.identity import LARGE
 from safeexec.results.jsonable import jsonable, to_base64
 from safeexec.results.observation import failure_text
 from safeexec.servers.account import apart, count_untaken, room
 from safeexec.servers.http.e2b_sandboxes import MAX_KEPT, Box, NewSandbox, Seconds, find
 from safeexec.servers.http.idempotency import digest_of
-from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
+from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, answer_apart, body_of
 from safeexec.servers.http.streaming import Put, Streamed, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.wire import parse
+from safeexec.untrusted.below import directory_below, opened
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.multipart import files_of
 
+T = TypeVar("T")
 HOME = "/home/user"
 """The workspace, as clients call it."""
 DIRECTORY = "FILE_TYPE_DIRECTORY"
@@ -127,7 +130,7 @@ async def list_sandboxes(request: Request) -> Response:
     ]
     page = found[:limit]
     headers = {"X-Next-Token": page[-1].started.isoformat()} if len(page) < len(found) else {}
-    return answer([box.row() for box in page], headers=headers)
+    return await answer_apart([box.row() for box in page], headers=headers)
 
 
 @routes("GET", *_both("/{id}"))
@@ -387,45 +390,61 @@ def _placed(path: str) -> str:
 async def stat(request: Request, body: PathRequest) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
     path = _placed(body.path)
-    found = (await _entries(request.scope["box"])).get(path)
+    found = await _of_files(request.scope["box"], lambda entries: entries.get(path))
     return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
 @routes("POST", "/filesystem.Filesystem/ListDir", takes=PathRequest)
 async def list_directory(request: Request, body: PathRequest) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
-    path = _placed(body.path)
-    entries = await _entries(request.scope["box"])
-    if path not in entries or entries[path]["type"] != DIRECTORY:
-        return _not_found("directory", path)
-    below = [(name.removeprefix(f"{path}/"), entries[name]) for name in sorted(entries) if name.startswith(f"{path}/")]
-    return answer({"entries": [entry for name, entry in below if name.count("/") < max(body.depth, 1)]})
+    path, depth = _placed(body.path), max(body.depth, 1)
+    found = await _of_files(request.scope["box"], lambda entries: _below(entries, path, depth))
+    return _not_found("directory", path) if found is None else await answer_apart({"entries": found})
 
 
 def _not_found(kind: str, path: str) -> Response:
     return answer({"code": "not_found", "message": f"there is no {kind} {path[:200]!r}"}, 404)
 
 
-async def _entries(box: Box) -> dict[str, dict[str, Any]]:
-    """Return all that is in the workspace of the sandbox's first context, by path."""
+Entries = dict[str, dict[str, Any]]
+"""Files and directories by path, as the JSON form of Connect has them: the form that E2B's SDKs speak."""
+
+
+async def _of_files(box: Box, read: Callable[[Entries], T]) -> T:
+    """Return what `read` makes of all that is in the workspace of the sandbox's first context, in a thread."""
     session = box.context(None).session
     _inside("x", [session])  # raises where there are no files
+    names, workspace = await session.list_files(), session.workspace or ""
+    return await apart(LARGE, lambda: read(_entries(workspace, names)))
+
+
+def _entries(workspace: str, names: list[str]) -> Entries:
     entries = {HOME: _entry(HOME, DIRECTORY)}
-    for name in await session.list_files():
-        try:
-            about = os.lstat(os.path.join(session.workspace or "", name))
-        except OSError:
-            continue
-        parts = name.split("/")
-        for end in range(1, len(parts)):
-            folder = f"{HOME}/{'/'.join(parts[:end])}"
-            entries.setdefault(folder, _entry(folder, DIRECTORY, modified=about.st_mtime))
-        entries[f"{HOME}/{name}"] = _entry(f"{HOME}/{name}", "FILE_TYPE_FILE", about.st_size, about.st_mtime)
+    with suppress(FileNotFoundError), opened(workspace) as top:
+        for name in names:
+            folder, _, last = name.rpartition("/")
+            try:
+                with directory_below(top, folder) as directory:
+                    about = os.lstat(last, dir_fd=directory)
+            except OSError:  # it vanished, or a link is on the way by now
+                continue
+            parts = name.split("/")
+            for end in range(1, len(parts)):
+                above = f"{HOME}/{'/'.join(parts[:end])}"
+                entries.setdefault(above, _entry(above, DIRECTORY, modified=about.st_mtime))
+            entries[f"{HOME}/{name}"] = _entry(f"{HOME}/{name}", "FILE_TYPE_FILE", about.st_size, about.st_mtime)
     return entries
 
 
+def _below(entries: Entries, path: str, depth: int) -> list[dict[str, Any]] | None:
+    """Return what is in a directory, so many levels down. None where there is no such directory."""
+    if path not in entries or entries[path]["type"] != DIRECTORY:
+        return None
+    below = [(name.removeprefix(f"{path}/"), entries[name]) for name in sorted(entries) if name.startswith(f"{path}/")]
+    return [entry for name, entry in below if name.count("/") < depth]
+
+
 def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str, Any]:
-    """Return one file or directory as the JSON form of Connect has it: the form that E2B's SDKs speak."""
     when = datetime.fromtimestamp(int(modified), UTC).isoformat().replace("+00:00", "Z")
     about = {"name": os.path.basename(path), "type": kind, "path": path, "size": str(size), "modifiedTime": when}
     return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user"}

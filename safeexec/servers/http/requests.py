@@ -114,9 +114,9 @@ async def send_pieces(send: Any, data: bytes) -> None:
         await send({"type": "http.response.body", "body": bytes(view[start : start + ANSWER_PIECE]), "more_body": True})
 
 
-async def answer_apart(data: Any) -> Response:
-    """Return `answer` of what guests made, which is encoded in a thread where it is large."""
-    return Large(await encode_apart(data), media_type="application/json")
+async def answer_apart(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return `answer` of what guests or clients made, which is encoded in a thread where it is large."""
+    return Large(await encode_apart(data), status, headers, "application/json")
 
 
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
