@@ -32,8 +32,7 @@ class ClientAccount:
         self.pay = pay
         self.untaken = 0
         """Bytes of answers that it has not taken yet."""
-        self.full = False
-        """True while an answer waits for room."""
+        self._draining = 0
         self.turn, self.thread = asyncio.Lock(), asyncio.Lock()
         self.taken = asyncio.Event()
         self._rests = 0.0
@@ -51,15 +50,21 @@ class ClientAccount:
             rest = self._rests - now
         return rest
 
+    @property
+    def full(self) -> bool:
+        """True while an answer, or what would give one, waits for room."""
+        return self._draining > 0
+
     async def drain(self) -> None:
         """Wait until it has taken enough for one answer more."""
+        waits = self.untaken > MAX_UNTAKEN
+        self._draining += waits
         try:
             while self.untaken > MAX_UNTAKEN:
-                self.full = True
                 self.taken.clear()
                 await self.taken.wait()
         finally:
-            self.full = False
+            self._draining -= waits
 
     def begin(self) -> None:
         """Begin to answer a request: what this task does until its end is for it, and then the client has the answer,

@@ -224,6 +224,7 @@ async def execute(request: Request, body: Cell) -> Response:
 
     async def work(put: Put) -> None:
         async with context.turn:
+            await box.tenant.account.drain()  # cells queue: each would leave its result to one that is not taken
             box.tenant.check_cpu()
             await context.set_environment(box.options.envVars | (body.env_vars or {}))
             box.tenant.check_cpu()

@@ -153,21 +153,23 @@ class Tenant(Service):
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until one program more may run. Raises `RefusedRequest` when too many wait, or it takes too long."""
+        """Wait until one program more may run: its result is held until answers that were made before it are taken.
+        Raises `RefusedRequest` when too many wait, or it takes too long.
+        """
         if self._waiting >= MAX_WAITING:
             raise full(f"{MAX_WAITING} programs wait for their turn")
         self._waiting += 1
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise full(f"no turn came within {QUEUE_SECONDS:g} s") from None
-        finally:
-            self._waiting -= 1
-        try:
+        with ExitStack() as turn:
+            try:
+                async with asyncio.timeout(QUEUE_SECONDS):
+                    await self._turns.acquire()
+                    turn.callback(self._turns.release)
+                    await self.account.drain()
+            except TimeoutError:
+                raise full(f"no turn came within {QUEUE_SECONDS:g} s") from None
+            finally:
+                self._waiting -= 1
             yield
-        finally:
-            self._turns.release()
 
     async def sweep(self, idle_seconds: float, most_seconds: float) -> None:
         """Count what its sessions have used beside what their results say (threads that a step has left running), and

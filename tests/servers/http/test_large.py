@@ -21,7 +21,7 @@ from safeexec.servers import acts
 from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
 from safeexec.servers.wire import encode, encode_apart, plain, strictly
 from tests.engine.host.loop import LoopClock
-from tests.footprint import until
+from tests.footprint import pause, until
 from tests.servers.calling import call, opened
 from tests.servers.serving import Server, needs_server, serving
 
@@ -134,6 +134,33 @@ def test_who_takes_no_answers_gets_no_more_of_them(server: Server) -> None:
         until(lambda: client.post(f"{other}/names").status_code == 200)
         for path in (*at, other):
             client.post(f"{path}/close")
+
+
+def test_who_takes_no_answers_has_no_more_programs_run(server: Server) -> None:
+    """Those that wait for their turn would each leave a result behind: 60 had filled 1.7 GB."""
+    count, size = 24, 20_000_000
+    body = json.dumps({"source": f"'y' * {size}"}).encode()
+    _, peak = used(server)
+    with ExitStack() as held:
+        asked = [held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(count)]
+        for one in asked:
+            one.sendall(
+                f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+        until(lambda: rests(server))
+        assert (used(server)[1] - peak) * (1 << 20) < MAX_UNTAKEN + 12 * size
+        with ThreadPoolExecutor(count) as readers:
+            assert min(readers.map(taken, asked)) > size
+
+
+def rests(server: Server) -> bool:
+    """Whether it does nothing for a while."""
+    before, _ = used(server)
+    for _ in range(20):
+        pause()
+    return used(server)[0] == before
 
 
 def taken(one: socket.socket) -> int:
