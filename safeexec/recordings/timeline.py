@@ -62,6 +62,10 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
     """The host tools that it called, and with what."""
     stepped: Moment | None = None
     """The last one before it that is a step's."""
+    depth: int = 0
+    """Of a step's moment: how many of these there are, with those before it."""
+    far: Moment | None = None
+    """Of a step's moment: one further back, so that any of them is a few such links away."""
 
     @property
     def place(self) -> str:
@@ -238,7 +242,12 @@ class Timeline:
 
     def listed(self, sessions: set[int]) -> str:
         """Return the steps of some sessions, a line each; what a rollback or the end of a step has undone is marked."""
-        kept = {id(moment) for number in sessions & self._lines.keys() for moment in _past(self.now(number))}
+        kept: set[int] = set()
+        for number in sessions & self._lines.keys():
+            for moment in _past(self.now(number)):
+                if id(moment) in kept:
+                    break  # and so is all before it
+                kept.add(id(moment))
         lines = (
             f"{moment}{'' if moment.undone or id(moment) in kept else '   (undone)'}"
             for moment in self.steps
@@ -347,14 +356,26 @@ def _past(moment: Moment | None) -> Iterator[Moment]:
 
 def _after(before: Moment, **fields: Any) -> Moment:
     """Return a moment after another one."""
-    return Moment(before=before, stepped=before if before.ended is not None else before.stepped, **fields)
+    last = before if before.ended is not None else before.stepped
+    if last is None:
+        return Moment(before=before, depth=1, **fields)
+    # As long as the two links before it, if these are alike (Myers, "An applicative random-access stack", 1983).
+    one = last.far or last
+    two = one.far or one
+    far = two if last.depth - one.depth == one.depth - two.depth else last
+    return Moment(before=before, stepped=last, depth=last.depth + 1, far=far, **fields)
 
 
 def _undone(now: Moment, steps: int) -> Moment | None:
     """Return the state before the last step, or before so many; None where it is not known."""
-    before: Moment | None = now
-    while steps > 0 and before is not None:
-        last = before if before.ended is not None else before.stepped
-        before = last.before if last is not None else None
-        steps -= 1
-    return before
+    if steps <= 0:
+        return now
+    last = now if now.ended is not None else now.stepped
+    wanted = 0 if last is None else last.depth - steps + 1
+    if last is None or wanted < 1:
+        return None
+    while last.depth > wanted:
+        near = last.stepped
+        assert near is not None
+        last = last.far if last.far is not None and last.far.depth >= wanted else near
+    return last.before

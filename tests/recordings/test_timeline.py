@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from safeexec import Recording, RecordingError, Sandbox, Timeline
 from safeexec.recordings import format as form
 from safeexec.recordings.timeline import mentioned
+from safeexec.results import Changes
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS
 
@@ -44,6 +47,43 @@ def test_names_in_strings_comments_attributes_and_keywords_are_none() -> None:
 @pytest.mark.timeout(600)
 def test_names_are_found_in_one_pass() -> None:
     assert not {kind: ratio for kind, make in TEXTS.items() if (ratio := growth(mentioned, make)) > SLACK}
+
+
+def _steps(count: int) -> list[form.Record]:
+    return [form.Ended(step=number, now=number, outcome="ok") for number in range(1, count + 1)]
+
+
+def _there_and_back(size: int) -> list[form.Record]:
+    """Steps, and then again and again to before the first and to behind the last."""
+    count = size // 3
+    both = [form.RolledBack(now=count, name="c"), form.RolledBack(now=0, steps=count)]
+    return [*_steps(count), form.Named(now=count, name="c"), *both * count]
+
+
+def _many_branches(size: int) -> list[form.Record]:
+    return [*_steps(size // 2), form.Branched(now=size // 2, branches=list(range(2, size // 2)))]
+
+
+@pytest.mark.parametrize("make", [_there_and_back, _many_branches])
+def test_a_history_is_read_and_listed_in_time_that_grows_with_it(make: Callable[[int], list[form.Record]]) -> None:
+    assert growth(lambda records: str(Timeline(records)), make, small=1 << 10, large=1 << 14) <= SLACK
+
+
+@given(st.lists(st.one_of(st.just("step"), st.just("set"), st.integers(1, 12)), max_size=60))
+def test_a_rollback_leads_as_many_steps_back_as_it_says(acts: list[str | int]) -> None:
+    records, states = list[form.Record](), [["0"]]
+    for number, act in enumerate(acts, 1):
+        if act == "step":
+            changes = Changes(created=("x",), descriptions={"x": str(number)})
+            records.append(form.Ended(step=number, now=number, outcome="ok", changes=changes))
+            states.append([str(number)])
+        elif act == "set":
+            records.append(form.Set(now=0, name="x", value=form.Value(text=str(number))))
+            states[-1].append(str(number))
+        elif isinstance(act, int) and act < len(states):
+            records.append(form.RolledBack(now=0, steps=act))
+            del states[-act:]
+    assert Timeline(records).now().variables().get("x", "0") == states[-1][-1]
 
 
 def test_what_became_of_effects_and_what_is_known_of_none() -> None:
