@@ -156,7 +156,7 @@ def test_who_takes_no_answers_has_no_more_programs_run(server: Server) -> None:
 
 
 def rests(server: Server) -> bool:
-    """Whether it does nothing for a while."""
+    """Tell whether it does nothing for a while."""
     before, _ = used(server)
     for _ in range(20):
         pause()

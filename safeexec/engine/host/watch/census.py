@@ -80,7 +80,7 @@ class Process(Struct, eq=False):
     first: int = 0
     """Bytes that it held when it was first seen: of a fork, nearly all is its parent's, too."""
     headless: bool = False
-    """Whether threads go on though its first one has ended."""
+    """True where threads go on though its first one has ended."""
 
 
 class Census:
