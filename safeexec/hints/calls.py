@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from types import FunctionType
 
-from safeexec.common.matching import TYPING_ERRORS, nearest, quoted
+from safeexec.common.matching import TYPING_ERRORS, misspelt, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, parameters
 from safeexec.hints.rules import HintRule
@@ -86,7 +86,13 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
     skipped = ("self", "cls", "args", "kwargs", keyword)
     names = [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
-    for found in [name for name in KEYWORDS.get(keyword, ()) if name in names] or nearest(keyword, names):
+    known = [
+        name for word in (keyword, *misspelt(keyword, KEYWORDS)) for name in KEYWORDS.get(word, ()) if name in names
+    ]
+    parts = [
+        name for name in names if keyword in name.split("_")
+    ]  # boxplot(labels=) is `tick_labels`, no plural of `label`
+    for found in known or (parts if len(parts) == 1 else nearest(keyword, names)):
         yield f"The argument is called `{found}`: write `{found}=`."
     target = failure.called or raiser or "the function"
     if names:
@@ -142,7 +148,9 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
     if not _is_called(failure, said):
         yield f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
-    target = failure.called if said.endswith(".__call__") and failure.called else said.removesuffix(".__init__")
+    target = re.sub(r"\.__(?:init|new|call)__$", "", said)
+    if failure.called and (said.endswith(".__call__") or target.rpartition(".")[2] == failure.called):
+        target = failure.text_of(failure.function, failure.called)
     yield f"Call `{target}` with {quoted(names)} too{_listed('; its', _parameters(failure, said))}."
 
 

@@ -6,6 +6,7 @@ An entry of a table is a text, or a dict of needs and texts. A need is one or se
     builtin:open         the policy has the builtin
     workspace, writable  there is a workspace; it can be written
     read                 paths outside of it can be read; ``{read}`` are these
+    construct:function   programs may write it
     tool:fetch           a host tool has this word in its name, or a synonym from `TOOL_WORDS`; ``{tool}`` is that tool
 
 and an empty need is always met. So a hint never recommends what the policy would refuse.
@@ -87,6 +88,8 @@ def _meets(need: str, plan: LanguagePlan) -> bool:
     kind, _, name = need.partition(":")
     if kind == "import":
         return provides(name, plan)
+    if kind == "construct":
+        return name not in plan.refused_constructs
     if kind == "builtin":
         return plan.mode == "python" or name in plan.builtins
     if kind == "workspace":

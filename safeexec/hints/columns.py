@@ -22,7 +22,8 @@ _MOST_LABELS = 2000
 _INDEXERS = ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
 _OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
 """Methods of a frame that take `numeric_only`."""
-_DECIMAL_COMMA = r"'\s*-?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+\s*'"
+_DECIMAL_COMMA = r"'\s*-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?!\d{3}\b)\d+)\s*'"
+_NO_DIGITS = r"string to float: '(?=[^']*[,$€£¥%])[-+\s\d.,$€£¥%]+'|base 10: '(?=[^']*[,$€£¥%])[-+\s\d.,$€£¥%]+'"
 _IN_SENTENCE = (
     r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
     r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
@@ -158,6 +159,8 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     if frame is MISSING:
         return
     if type(key) in (int, float):
+        if labels and _behind_comma(failure, key):
+            yield f"There is no column {key}; the columns are {quoted(map(repr, columns), 12)}, and by position they are `{text}.iloc[row, {key}]`."
         if labels:
             yield f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
         yield f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
@@ -165,13 +168,20 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     for name in wanted:
         if name in [level for level in levels if type(level) is str]:
             yield f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    if failure.called.startswith("merge") and wanted:
+        lacking = [other for frame in _frames(failure) if (other := columns_of(frame)) and wanted[0] not in other]
+        yield from (
+            f"One of the two has no column {wanted[0]!r}: it has {quoted(map(repr, other), 12)}; where the keys are called differently use `left_on='a', right_on='b'`."
+            for other in lacking[:1]
+            if wanted[0] in columns
+        )
     for missing in [name for name in wanted if name not in columns][:1]:
         if labels and not _behind_comma(failure, missing) and not nearest(missing, columns):
             yield f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
         yield column_hint(missing, columns, text)
 
 
-def _behind_comma(failure: Failure, name: str) -> bool:
+def _behind_comma(failure: Failure, name: object) -> bool:
     """Tell whether the name stands behind the comma of ``.loc[rows, name]``."""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
@@ -189,6 +199,8 @@ def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             yield "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
         if re.search(_DECIMAL_COMMA, failure.message):
             yield "The numbers have a decimal comma: read the file with `decimal=','` (and `thousands='.'`), or use `column.str.replace('.', '').str.replace(',', '.').astype(float)`."
+        if re.search(_NO_DIGITS, failure.message):
+            yield "Leave only the digits and a point: `column.str.replace('[$€£¥%, ]', '', regex=True).astype(float)`; a percentage is divided by 100."
         yield "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
 
 

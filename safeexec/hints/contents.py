@@ -206,9 +206,24 @@ def _not_in_header(failure: Failure, match: re.Match[str]) -> Iterator[str | Non
         yield column_hint(missing[0], columns)
 
 
+def _of_other_format(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    """Answer for a file that is not packed, or no workbook, as its name may say."""
+    name, data = _start(failure)
+    yield kind_of(data, name, failure.called)
+    if data and not re.search(rb"[\0-\x08\x0e-\x1a]", data):
+        yield f"The file is a text: read it with `open({name})`, or as a table with `pd.read_csv(open({name}))`."
+    if data:
+        yield f"The file is of another format: its first bytes are `{data[:8]!r}`."
+
+
 _NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'"
 RULES = (
     HintRule("UnicodeDecodeError", "", _not_utf8),
     HintRule("ParserError", "", _lines_above),
     HintRule("ValueError", _NO_COLUMNS, _not_in_header),
+    HintRule(
+        "BadZipFile BadGzipFile ReadError UnpicklingError ValueError",
+        "not a zip|Not a gzipped|not be opened successfully|pickle data|invalid load key|Excel file format",
+        _of_other_format,
+    ),
 )

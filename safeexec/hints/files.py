@@ -22,8 +22,10 @@ def _name(failure: Failure) -> str:
     name = failure.said_by_exception("filename")
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
-    if type(name) is not str and (match := re.fullmatch(r"(\S+) not found\.", failure.message)):
-        name = match[1]  # numpy's own words
+    if type(name) is not str and (
+        match := re.fullmatch(r"(?:File )?(\S+) (?:not found\.|does not exist)", failure.message)
+    ):
+        name = match[1]  # numpy's own words, and those of pandas
     return name if type(name) is str else ""
 
 
@@ -39,7 +41,8 @@ def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    if not failure.plan.has_files and failure.plan.mode == "restricted" and _name(failure):
+    unnamed = re.search("No usable temporary directory|writable cache directory", failure.message)
+    if not failure.plan.has_files and failure.plan.mode == "restricted" and (unnamed or _name(failure)):
         # What the policy says of `open` is said of every other way to a file.
         yield failure.plan.hints.get("open", _NO_FILES)
 
@@ -87,6 +90,15 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
+def _of_another_kind(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    name = _name(failure)
+    if failure.kind is FileExistsError:
+        yield f"`{name}` is there already: use it as it is; a folder is made with `os.makedirs({name!r}, exist_ok=True)`, a file written anew with the mode `'w'`."
+    if failure.kind is IsADirectoryError:
+        yield f"`{name}` is a folder: `os.listdir({name!r})` says which files are in it."
+    yield f"`{name}` is a file, or goes through one: name a folder there, or open the file itself."
+
+
 _OPEN: Advice = {
     "workspace read": "Only files of the workspace can be opened, by relative names, and to read what lies below {read}.",
     "read": READ,
@@ -101,11 +113,12 @@ def _outside(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         yield choose(_OPEN, failure.plan)
 
 
-_OF_FILES = "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError"
+_OF_FILES = "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError OSError"
 RULES = (
     HintRule("FileNotFoundError PermissionError OSError", "", _no_semaphores),
     HintRule(_OF_FILES, "", _no_files),
     HintRule("PermissionError", r"is refused: the only file here is open\(0\)", _no_open),
     HintRule("FileNotFoundError", "", _not_found),
+    HintRule("FileExistsError IsADirectoryError NotADirectoryError", "", _of_another_kind),
     HintRule("PermissionError", "", _outside),
 )

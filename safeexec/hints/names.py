@@ -82,14 +82,16 @@ def _name_elsewhere(failure: Failure, match: re.Match[str]) -> Iterator[str | No
     yield did_you_mean(nearest(name, failure.visible_names(), 2))
     yield _misspelt_known_name(failure, name)
     if rest.startswith("."):  # statistcs.mean([1])
-        for module in nearest(name, failure.plan.imports):
+        for module in misspelt(name, failure.plan.imports):
             if importable(module, failure.plan):
                 yield f"Did you mean the module `{module}`? Import it first: `import {module}`."
     if re.search(rf"//\s*{re.escape(name)}\s*$", failure.line):
         yield f"Nothing is called `{name}` here: assign it first; a comment begins with `#`, not with `//`."
     yield _bound_elsewhere(failure, name)
-    if rest.startswith("("):
+    if rest.startswith("(") and "function" not in failure.plan.refused_constructs:
         yield f"No function or class is called `{name}` here: define it before this line, with `def {name}(...):`."
+    if "assignment" in failure.plan.refused_constructs:
+        yield f"Nothing is called `{name}` here: use what is given from outside, and the builtins."
     text = "" if rest.startswith((".", "[")) else ", or put quotes around it if it is a text"
     yield f"Nothing is called `{name}` here: assign it first{text}."
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Container, Iterable
 from types import ModuleType
 
-from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
+from safeexec.common.matching import TYPING_ERRORS, did_you_mean, misspelt, nearest, quoted, synonyms
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
 from safeexec.hints.choice import Advice, choose, importable, provided, provides
@@ -51,7 +51,8 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
         case "attribute":
             return _attribute(name, plan, candidates)
         case "construct":
-            return choose(CONSTRUCTS.get(name, {}), plan)
+            expressions_alone = CONSTRUCTS["assignment"] if "assignment" in plan.refused_constructs else {}
+            return choose(CONSTRUCTS.get(name, {}), plan) or choose(expressions_alone, plan)
     raise ValueError(f"unknown kind of hint {kind!r}")
 
 
@@ -67,14 +68,16 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 def _module(name: str, plan: LanguagePlan) -> str:
     head = name.partition(".")[0]
     row = None if module_access(name, plan).allowed else of_module(name)
+    meant = SYNONYMS.get(name, "")
     found = (
-        choose(MODULE_ATTRIBUTES.get(name, {}), plan)
+        did_you_mean([f"import {meant}"] if meant and importable(meant, plan) else [])
+        or choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
         or (choose(_OF_TAGS.get(row.tag, {}), plan) if row is not None else None)
         or _misspelt_module(name, plan)
         or (_of_package(name, plan) if importable(head, plan) and name != head else None)
     )
-    if found or not plan.imports or "import" in plan.refused_constructs:
+    if found or not (plan.imports or plan.mode == "python") or "import" in plan.refused_constructs:
         return found or "Nothing can be imported here; use the builtins."
     missing = "The policy does not open it" if is_here(head) else "It is not installed, and nothing can be installed"
     own = "" if plan.workspace == "none" else "; and files of the workspace, `helper.py` by `import helper`"
@@ -106,19 +109,18 @@ def _of_table(name: str, plan: LanguagePlan) -> str | None:
 
 
 def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
-    # A library's name is not the nearest of Python's: `pint` is no `pprint`.
-    known = [module for module in plan.imports if module not in WORDS]
-    if STDLIB in plan.imports or ANY in plan.imports:
+    known = [*_COMMON, *(module for module in plan.imports if module not in WORDS)]
+    if STDLIB in plan.imports or ANY in plan.imports or plan.mode == "python":
         public = (module for module in sys.stdlib_module_names if module[0] != "_")
         known += [module for module in public if module_access(module, plan).allowed]
-    near = [one for one in nearest(name, dict.fromkeys(known), worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
-    meant = SYNONYMS.get(name) or ALIASES.get(name) or (near[0] if near else "")
-    return f"Did you mean `import {meant}`?" if meant and importable(meant, plan) else None
+    # A library's name is not the nearest of Python's: `pint` is no `pprint`, and `pydot` no `pydoc`.
+    near = [ALIASES[name]] if name in ALIASES else misspelt(name, {*known} - {name})[:1]
+    return did_you_mean([f"import {meant}" for meant in near if importable(meant, plan)])
 
 
 def _available(plan: LanguagePlan) -> str:
     """Return the modules of the policy, those that programs use most first."""
-    word = ANY if ANY in plan.imports else STDLIB
+    word = ANY if ANY in plan.imports or plan.mode == "python" else STDLIB
     refused = sorted(plan.imports[word].refused) if word in plan.imports else []
     lacking = f", but {quoted(refused, 12)}" if refused else ""
     if word == ANY:
@@ -240,9 +242,13 @@ def hint_for_missing_member(
         return f"It is a builtin: use `{name}(...)` as it is."
     if found := edited_since(module, name) or hint_for_member(module, name, plan, names):
         return found
-    home = ORIGINS.get(name, module)
+    top = module.partition(".")[0]
+    known = (one for one in ALIASES.values() if one.partition(".")[0] == top and hasattr(sys.modules.get(one), name))
+    home = ORIGINS.get(name) or next(known, module)
     if home != module and provides(f"{home}.{name}", plan):
         return f"It is in another module: `from {home} import {name}`."
+    if name not in sys.stdlib_module_names and importable(name, plan):  # sklearn.externals.joblib
+        return f"It is a module of its own: `import {name}`."
     if builtin := builtin_for(name, builtins):
         return f"Use the builtin `{builtin}(...)`."
     below = [other for other in plan.imports if other.rpartition(".")[0] == module]

@@ -13,6 +13,7 @@ from types import CoroutineType, FunctionType
 from typing import Any
 
 from safeexec.common.text import short_repr
+from safeexec.hints.choice import choose
 from safeexec.hints.failure import Failure, name_of, walk
 from safeexec.hints.objects import (
     MISSING,
@@ -24,6 +25,7 @@ from safeexec.hints.objects import (
     module_name,
 )
 from safeexec.hints.rules import HintRule
+from safeexec.hints.tables.foreign import NAMES
 
 _BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))
 _METHODS = (FunctionType, type(len), type(str.join))
@@ -74,6 +76,8 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
         return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {better}`."
     if name == "print":
         return "`print(...)` returns None: assign the value itself and print it in a line of its own."
+    if name == "get_ipython":
+        return choose(NAMES[name], failure.plan)
     if type(failure.resolve(call.func)) is FunctionType and (reason := _without_return(failure, name)):
         return reason
     if name in _IN_PLACE:
@@ -150,7 +154,9 @@ def _argument_called(failure: Failure, kind: str) -> str | None:
         if failure.lookup(builtin) is failure.builtins.get(builtin, 0):
             return f"Give a function first: `{builtin}(function, values)`, for example `{builtin}(lambda x: x * 2, values)`."
     is_builtin = name in names and failure.lookup(name) is failure.builtins.get(name, 0)
-    is_method = isinstance(failure.function, ast.Attribute) and (failure.libraries or type(failure.callee) in _METHODS)
+    is_method = isinstance(failure.function, ast.Attribute) and (
+        failure.libraries or type(failure.callee) in _METHODS[1:]
+    )
     if not is_builtin and not is_method:
         return None
     return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{kind}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
@@ -167,6 +173,8 @@ def _value_called(failure: Failure, kind: str) -> Iterator[str]:
     if kind in _CONTAINERS and (owner is None or not call or call.args or call.keywords):
         yield f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
     if isinstance(function, ast.Attribute):
+        if FunctionType in (type(failure.callee), type(attribute_of(type(failure.resolve(owner)), function.attr))):
+            yield f"The object has a value `{function.attr}`, which hides the method of its class: give one of them another name."
         if attribute_of(failure.resolve(owner), f"set_{function.attr}") is not MISSING:
             yield f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
         yield f"`{text}` is a value, not a method: use it without parentheses."
@@ -299,8 +307,8 @@ def _plain(value: Any) -> str | None:
 
 
 RULES = (
-    HintRule("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)", _not_awaited),
-    HintRule("TypeError AttributeError", "NoneType", _none),
+    HintRule("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)|got coroutine", _not_awaited),
+    HintRule("TypeError AttributeError", "NoneType(?! can't be used in 'await')", _none),
     HintRule("TypeError", r"'([\w.]+)' object is not callable", _not_callable),
     HintRule("TypeError", r"'(?:method|function|builtin_function_or_method|type)'", _function_as_value),
     HintRule("TypeError", "indices must be integers", _loop_variable),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from safeexec.engine.policy import names
 from safeexec.hints import choice
 from safeexec.hints.limits import limit_hint
-from safeexec.hints.refusals import hint_for
+from safeexec.hints.refusals import hint_for, hint_for_missing_member
 from safeexec.hints.syntax import syntax_hint
 from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import BUILTINS, NAMES
@@ -25,6 +27,8 @@ RICH = LanguagePlan(
     workspace="read-write",
 )
 NOTHING = LanguagePlan()
+ANYTHING = LanguagePlan(mode="python", workspace="read-write")
+EXPRESSIONS = LanguagePlan(refused_constructs=frozenset(names.CONSTRUCTS) - {"attribute", "comprehension"})
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,15 @@ NOTHING = LanguagePlan()
         ("attribute", "math.mean", SMALL, "sum(values) / len(values)"),
         ("attribute", "__something__", SMALL, "out of reach"),
         ("construct", "star-import", SMALL, "from math import sqrt"),
+        ("construct", "lambda", SMALL, "`def`"),
+        ("construct", "lambda", EXPRESSIONS, "Write a comprehension"),
+        ("construct", "while", EXPRESSIONS, "Only expressions are allowed"),
+        ("module", "somethingelse", ANYTHING, "every module that is installed; and files of the workspace"),
+        ("module", "numpyy", ANYTHING, "Did you mean `import numpy`?"),
+        ("module", "pydot", ANYTHING, "It is not installed"),
+        ("module", "winreg", ANYTHING, "these modules can be imported"),
+        ("module", "cPickle", ANYTHING, "Did you mean `import pickle`?"),
+        ("module", "cPickle", SMALL, "stay alive"),
     ],
 )
 def test_hint_for(kind: str, name: str, plan: LanguagePlan, words: str) -> None:
@@ -62,6 +75,21 @@ def test_what_is_proposed_is_near_and_not_refused() -> None:
     assert hint_for("attribute", "math.sqrtt", SMALL, candidates=["sqrt"]) == "Did you mean `math.sqrt`?"
     plan = LanguagePlan(imports={"numpy": ImportPlan(refused=frozenset({"loadtxt"}))})
     assert hint_for("attribute", "numpy.loadtx", plan, candidates=["loadtxt"]) is None
+
+
+def test_no_statement_is_proposed_where_expressions_alone_are_allowed() -> None:
+    for name in EXPRESSIONS.refused_constructs:
+        hint = hint_for("construct", name, EXPRESSIONS) or ""
+        assert hint and not re.search(
+            "`(?:def|for|if|from|raise|return|import|None)`|Assign|Use functions|plain f", hint
+        ), name
+
+
+def test_a_module_that_another_one_had_is_imported_by_its_own_name() -> None:
+    pytest.importorskip("joblib")
+    assert hint_for_missing_member("sklearn.externals", "joblib", [], (), ANYTHING).endswith("`import joblib`.")
+    found = hint_for_missing_member("pandas", "json", [], (), ANYTHING)  # it is a part of pandas, and not Python's
+    assert "import json" not in found
 
 
 def test_the_policy_s_own_hint_wins() -> None:

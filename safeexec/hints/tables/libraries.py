@@ -155,7 +155,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
             "iterations n_iter epochs iters max_iterations maxiter niter": "max_iter n_iter maxiter maxfev",
             "seed random_seed rng random": "random_state seed rng",
             "separator delimiter delim sep splitter": "sep delimiter separators",
-            "descending reverse desc asc": "ascending reverse",
+            "descending reverse desc asc order": "ascending reverse",
             "columns cols column col": "columns usecols subset by col",
             "rows n_rows": "nrows index n",
             "k clusters neighbors components trees folds splits": "n_clusters n_neighbors n_components n_estimators n_splits k cv",

@@ -23,7 +23,7 @@ MODULES: dict[str, Advice] = by_name(
             "tool:shell": "Guest code cannot start processes or shell commands; call the host tool `{tool}(...)`.",
             "": "Guest code cannot start processes or run shell commands, and nothing can be installed: do the work in Python with the modules that can be imported.",
         },
-        "cPickle dill joblib marshal shelve cloudpickle _pickle": {
+        "pickle cPickle dill joblib marshal shelve cloudpickle _pickle": {
             "writable": "Variables stay alive from step to step, so nothing needs to be pickled; to keep data in a file, write it with `json.dump(...)` or as CSV.",
             "import:json": "Variables stay alive from step to step, so nothing needs to be pickled; for plain data as text use `json.dumps(...)`.",
             "": "Variables stay alive from step to step, so nothing needs to be pickled: keep the object in a variable.",
@@ -74,7 +74,7 @@ MODULES: dict[str, Advice] = by_name(
             "read builtin:open": READ,
             "": "There are no files here: keep the data in variables and print the result.",
         },
-        "cffi fcntl pwd grp termios tty syslog select selectors psutil winreg msvcrt os posix nt": {
+        "cffi fcntl pwd grp termios tty syslog select selectors psutil os posix": {
             "workspace": "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
             "": "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
         },
@@ -144,10 +144,6 @@ MODULES: dict[str, Advice] = by_name(
         },
         "tabulate prettytable rich termcolor colorama texttable": "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`.",
         "tqdm tqdm.auto tqdm.notebook progressbar alive_progress": "Remove the progress bar and loop over the sequence itself.",
-        "StringIO cStringIO Queue": {
-            "import:io": "In Python 3 it is `from io import StringIO`, and `import queue`.",
-            "": "Use a list: `''.join(parts)` makes a text of its items.",
-        },
         "signal": {
             "import:asyncio": "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",
             "": "There are no signals here; the host ends a step that takes too long by itself.",
@@ -177,5 +173,6 @@ SYNONYMS: dict[str, str] = {
     "regexp": "re", "collection": "collections", "itertool": "itertools", "functool": "functools", "jsonlib": "json", "rand": "random",
     "function": "functools", "functions": "functools", "iter": "itertools", "regular": "re", "path": "pathlib", "dataclass": "dataclasses",
     "Math": "math", "Decimal": "decimal", "Fraction": "fractions", "panda": "pandas", "matplot": "matplotlib",
+    "cPickle": "pickle", "StringIO": "io", "cStringIO": "io", "Queue": "queue", "typing_extensions": "typing",
 }  # fmt: skip
 """Names of modules that do not exist, as models write them, and the module that is meant."""
