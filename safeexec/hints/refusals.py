@@ -6,6 +6,7 @@ Hints of the policy win over ours, and no hint recommends what the policy does n
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
 import sys
@@ -41,6 +42,24 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
     """
     if own := _own(kind, name, plan):
         return own
+    found = _hint(kind, name, plan, candidates)
+    if "assignment" in plan.refused_constructs and (_needs_statements(found, plan) if found else kind == "construct"):
+        return choose(CONSTRUCTS["assignment"], plan)
+    return found
+
+
+def _needs_statements(hint: str, plan: LanguagePlan) -> bool:
+    """Tell whether what a hint says to write is more than expressions."""
+    for code in re.findall("`([^`]*)`", hint):
+        try:
+            ast.parse(code, mode="eval")
+        except SyntaxError:
+            if code not in ("+", "is", "in"):
+                return True
+    return ("`print(" in hint and "print" not in plan.builtins) or hint.startswith("Assign")
+
+
+def _hint(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
     match kind:
         case "module":
             return _module(name, plan)
@@ -51,8 +70,7 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
         case "attribute":
             return _attribute(name, plan, candidates)
         case "construct":
-            expressions_alone = CONSTRUCTS["assignment"] if "assignment" in plan.refused_constructs else {}
-            return choose(CONSTRUCTS.get(name, {}), plan) or choose(expressions_alone, plan)
+            return choose(CONSTRUCTS.get(name, {}), plan)
     raise ValueError(f"unknown kind of hint {kind!r}")
 
 
@@ -66,12 +84,13 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 
 
 def _module(name: str, plan: LanguagePlan) -> str:
-    head = name.partition(".")[0]
+    head, parent = name.partition(".")[0], name.rpartition(".")[0]
+    member = choose(MODULE_ATTRIBUTES.get(name, {}), plan) or ""
     row = None if module_access(name, plan).allowed else of_module(name)
     meant = SYNONYMS.get(name, "")
     found = (
         did_you_mean([f"import {meant}"] if meant and importable(meant, plan) else [])
-        or choose(MODULE_ATTRIBUTES.get(name, {}), plan)
+        or (member if importable(parent, plan) or f"`{parent}." not in member else None)
         or _of_table(name, plan)
         or (choose(_OF_TAGS.get(row.tag, {}), plan) if row is not None else None)
         or _misspelt_module(name, plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
@@ -78,11 +79,14 @@ def test_what_is_proposed_is_near_and_not_refused() -> None:
 
 
 def test_no_statement_is_proposed_where_expressions_alone_are_allowed() -> None:
-    for name in EXPRESSIONS.refused_constructs:
-        hint = hint_for("construct", name, EXPRESSIONS) or ""
-        assert hint and not re.search(
-            "`(?:def|for|if|from|raise|return|import|None)`|Assign|Use functions|plain f", hint
-        ), name
+    asked = [("construct", name) for name in EXPRESSIONS.refused_constructs]
+    asked += [("builtin", name) for name in BUILTINS] + [("module", name) for name in MODULES]
+    for kind, name in asked:
+        hint = hint_for(kind, name, EXPRESSIONS) or ""
+        assert hint, name
+        for code in re.findall("`([^`]*)`", hint):
+            assert code in ("+", "is") or ast.parse(code, mode="eval"), hint
+        assert not re.search("^Assign|Use functions", hint), hint
 
 
 def test_a_module_that_another_one_had_is_imported_by_its_own_name() -> None:

@@ -8,14 +8,14 @@ from safeexec.hints.choice import READ, Advice
 
 MODULES: dict[str, Advice] = by_name(
     {
-        "requests httpx aiohttp urllib3 urllib urllib.request urllib2 http http.client httplib socket ssl websocket "
+        "requests httpx aiohttp urllib3 urllib.request urllib2 http.client httplib socket ssl websocket "
         "websockets ftplib telnetlib paramiko selenium playwright scrapy wikipedia yfinance boto3 socketserver "
-        "http.server xmlrpc xmlrpc.client grpc pycurl feedparser googlesearch duckduckgo_search tweepy": {
+        "http.server xmlrpc.client grpc pycurl feedparser googlesearch duckduckgo_search tweepy": {
             "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
             "workspace": "There is no network here, and the host has given no tool that fetches; read the data from a file of the workspace, or put it into the code.",
             "": "There is no network here, and the host has given no tool that fetches; put the data into the code as a literal, or ask for it to be passed in as a variable.",
         },
-        "smtplib email imaplib poplib": {
+        "smtplib imaplib poplib": {
             "tool:mail": "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`.",
             "": "There is no network here, so no mail can be sent: print the text of the message.",
         },
