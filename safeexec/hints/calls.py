@@ -146,6 +146,13 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     said, names = match[1] or match[3] or failure.called, re.findall(r"'(\w+)'", match[2] or match[4])
     if failure.called in _ONE_SEQUENCE and failure.call is not None and not failure.call.args:
         yield f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
+    of_class = isinstance(failure.function, ast.Attribute) and failure.resolve(failure.function.value)
+    if (
+        issubclass(type(of_class), type)
+        and type(failure.callee) is FunctionType
+        and failure.callee.__code__.co_varnames[0] == "self"
+    ):
+        yield from _no_instance(failure, match)
     if not _is_called(failure, said):
         yield f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     target = re.sub(r"\.__(?:init|new|call)__$", "", said)

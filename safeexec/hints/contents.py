@@ -197,7 +197,8 @@ def _lines_above(failure: Failure, match: re.Match[str]) -> Iterator[str | None]
 
 def _not_in_header(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Name the column of a file that was meant, by its first line."""
-    wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
+    named = match[2] or match[3]
+    wanted = named.split(", ") if named else re.findall(r"'([^']*)'", match[1])
     separator = _said(failure, "sep", "delimiter")
     header = _text_read(failure).partition("\n")[0].strip()
     columns = header.split(separator if type(separator) is str and separator else ",")
@@ -212,18 +213,20 @@ def _of_other_format(failure: Failure, match: re.Match[str]) -> Iterator[str | N
     yield kind_of(data, name, failure.called)
     if data and not re.search(rb"[\0-\x08\x0e-\x1a]", data):
         yield f"The file is a text: read it with `open({name})`, or as a table with `pd.read_csv(open({name}))`."
+    if not data:
+        yield "There is nothing in it: check that it was written, and closed, before it is read."
     if data:
         yield f"The file is of another format: its first bytes are `{data[:8]!r}`."
 
 
-_NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'"
+_NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'|^Index (.+) invalid$"
 RULES = (
     HintRule("UnicodeDecodeError", "", _not_utf8),
     HintRule("ParserError", "", _lines_above),
     HintRule("ValueError", _NO_COLUMNS, _not_in_header),
     HintRule(
-        "BadZipFile BadGzipFile ReadError UnpicklingError ValueError",
-        "not a zip|Not a gzipped|not be opened successfully|pickle data|invalid load key|Excel file format",
+        "BadZipFile BadGzipFile ReadError UnpicklingError EmptyDataError ValueError",
+        "not a zip|Not a gzipped|not be opened successfully|pickle data|invalid load key|Excel file format|No columns to parse|Parquet",
         _of_other_format,
     ),
 )

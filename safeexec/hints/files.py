@@ -23,7 +23,7 @@ def _name(failure: Failure) -> str:
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
     if type(name) is not str and (
-        match := re.fullmatch(r"(?:File )?(\S+) (?:not found\.|does not exist)", failure.message)
+        match := re.fullmatch(r"(?:File )?(\S+?)(?: not found\.| does not exist)?", failure.message)
     ):
         name = match[1]  # numpy's own words, and those of pandas
     return name if type(name) is str else ""

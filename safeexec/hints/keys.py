@@ -12,7 +12,7 @@ from typing import Any
 from safeexec.common.identity import class_name
 from safeexec.common.matching import nearest, quoted
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, enum_members, library_kind
+from safeexec.hints.objects import MISSING, attribute_of, enum_members, library_kind
 from safeexec.hints.rules import HintRule
 
 _MOST_KEYS = 2000
@@ -31,13 +31,14 @@ def _key(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if issubclass(type(owner), dict):
         yield from _of_dict(key, list(islice(dict.keys(owner), _MOST_KEYS)), text)
     if class_name(type(owner)) in ("_Environ", "_Environment"):
-        yield f"No environment variable is set here: use `os.environ.get({key!r}, default)`, or assign the value to a variable at the top of the code."
+        yield f"There is no environment variable `{key}` here: use `os.environ.get({key!r}, default)`, or assign the value to a variable at the top of the code."
     members = enum_members(owner) if owner is not MISSING and issubclass(type(owner), type) else []
     for found in nearest(key, members) if type(key) is str else ():
         yield f"Did you mean `{text}[{found!r}]`?"
     if members:
         yield f"`{text}` has the members {quoted(members, 10)}; by value use `{text}(value)`."
-    if isinstance(failure.expression, ast.Subscript) and not library_kind(owner):  # (lambda: {'a': 1})()['b']
+    has_get = owner is MISSING or attribute_of(type(owner), "get") is not MISSING  # (lambda: {'a': 1})()['b']
+    if isinstance(failure.expression, ast.Subscript) and has_get and not library_kind(owner):
         yield _GET
 
 

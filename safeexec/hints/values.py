@@ -209,7 +209,7 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     for node in walk(failure.source):  # the innermost around the line that runs over `name`
         match node:
             case ast.For(target=ast.Name(id=variable), lineno=first) if variable == name:
-                loop = node.iter if first < line <= (node.end_lineno or line) else loop
+                loop = node.iter if first <= line <= (node.end_lineno or line) else loop
     text, called = failure.text_of(loop, "values"), name_of(loop.func) if isinstance(loop, ast.Call) else ""
     if called in ("iterrows", "items"):
         yield f"`{text}` gives pairs: write `for {'index' if called == 'iterrows' else 'key'}, {name} in {text}:`."
@@ -228,6 +228,9 @@ def _text_for_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if failure.called == "int" and len(given) > 1:
         yield "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
     texts = [arg for arg in given if type(failure.resolve(arg)) is str]
+    value = failure.resolve(texts[0]) if len(texts) == 1 else "0"
+    if not re.fullmatch(r"\s*[-+]?\d+\s*", value):
+        yield f"A whole number belongs there, and `{failure.text_of(texts[0])}` is a text."
     if texts:  # of several nobody knows which one it was
         yield f"Turn the text into a number first: `int({failure.text_of(texts[0]) if len(texts) == 1 else 'text'})`."
 

@@ -169,6 +169,8 @@ MESSAGES: tuple[SyntaxRule, ...] = (
         "Put what has a name or a default behind the others: `f(1, b=2)`, `def f(a, b=2):`."),
     SyntaxRule("expected 'except' or 'finally'",
         "Add `except Exception as e:` (or `finally:`) after the body of `try`, with the indentation of `try`."),
+    SyntaxRule("global declaration|nonlocal declaration|no binding for nonlocal",
+        "`global x` stands at the top of a function, before `x` is used; `nonlocal x` is for a variable of the function around it."),
     SyntaxRule("'return' outside",
         "A step is no function: let its last line be the value, or `print(...)` it."),
     SyntaxRule("'yield' outside",
