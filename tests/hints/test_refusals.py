@@ -58,7 +58,7 @@ EXPRESSIONS = LanguagePlan(refused_constructs=frozenset(names.CONSTRUCTS) - {"at
         ("construct", "lambda", EXPRESSIONS, "Write a comprehension"),
         ("construct", "while", EXPRESSIONS, "Only expressions are allowed"),
         ("module", "somethingelse", ANYTHING, "every module that is installed; and files of the workspace"),
-        ("module", "numpyy", ANYTHING, "Did you mean `import numpy`?"),
+        ("module", "jsonn", ANYTHING, "Did you mean `import json`?"),
         ("module", "pydot", ANYTHING, "It is not installed"),
         ("module", "winreg", ANYTHING, "these modules can be imported"),
         ("module", "cPickle", ANYTHING, "Did you mean `import pickle`?"),
