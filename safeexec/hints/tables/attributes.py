@@ -191,7 +191,7 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
 
 CONSTRUCTS: dict[str, Advice] = {
     "annotation": "Leave the annotation out.",
-    "assert": {"construct:if construct:raise": "Use `if not condition: raise ValueError('why')`."},
+    "assert": "Use `if not condition: raise ValueError('why')`.",
     "assignment": "Only expressions are allowed here: give the values as variables from outside.",
     "async": {"construct:function": "Write plain functions and call them one after the other."},
     "attribute": "Use builtins and operators on the values themselves; attributes cannot be read here.",
@@ -200,8 +200,8 @@ CONSTRUCTS: dict[str, Advice] = {
         "construct:for": "Use a `for` loop that appends to a list, or `map` and `filter`.",
         "": "Use `map` and `filter`.",
     },
-    "decorator": {"construct:assignment": "Call the decorator yourself: `f = decorator(f)`."},
-    "delete": {"construct:assignment": "Assign `None` instead, or make a new list or dict without the item."},
+    "decorator": "Call the decorator yourself: `f = decorator(f)`.",
+    "delete": "Assign `None` instead, or make a new list or dict without the item.",
     "f-string": "Join texts with `+` and `str(...)`.",
     "for": {
         "construct:comprehension": "Use a comprehension, or `sum(...)` and `max(...)` over the values.",
@@ -215,16 +215,16 @@ CONSTRUCTS: dict[str, Advice] = {
         "construct:function": "Write a `def` with a name, or a comprehension.",
         "construct:comprehension": "Write a comprehension: `[x * 2 for x in values]`.",
     },
-    "match": {"construct:if": "Use `if`, `elif` and `else`."},
+    "match": "Use `if`, `elif` and `else`.",
     "nonlocal": {
         "construct:function": "Return the value from the inner function, or keep it in a dict or an instance attribute."
     },
     "raise": {"construct:function": "Return a value that says what went wrong, for example `None`."},
-    "star-import": {"construct:import": "Name what you import: `from math import sqrt, pi`, or `import math`."},
-    "try": {"construct:if": "Check the condition before, with `if`."},
+    "star-import": "Name what you import: `from math import sqrt, pi`, or `import math`.",
+    "try": "Check the condition before, with `if`.",
     "type-alias": "Write the type out where it is used, or leave it out.",
-    "walrus": {"construct:assignment": "Assign the variable in a line of its own before."},
-    "while": {"construct:for": "Use a `for` loop over `range(n)`."},
+    "walrus": "Assign the variable in a line of its own before.",
+    "while": "Use a `for` loop over `range(n)`.",
     "with": {"construct:assignment": "Call the functions one after the other, without `with`."},
     "yield": {"construct:function": "Build a list and return it."},
 }
