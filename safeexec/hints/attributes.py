@@ -180,7 +180,8 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
             more = "" if failure.rest_of_line.startswith("()") else ", ..."
             yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text}{more})`."
     for other in synonyms(name, public_names(owner)):  # in quotes where it was given as a text: agg('stdev')
-        yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}(...)'}`."
+        called = "(...)" if failure.call is not None or failure.rest_of_line.startswith("(") else ""
+        yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}{called}'}`."
     if kind == "pandas.Series" and is_applied_to_columns(failure, name):
         yield APPLIED
     columns = columns_of(attribute_of(owner, "obj") if kind == "pandas.GroupBy" else owner)

@@ -10,7 +10,7 @@ from types import FunctionType
 
 from safeexec.common.matching import TYPING_ERRORS, misspelt, nearest, quoted
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, attribute_of, parameters
+from safeexec.hints.objects import MISSING, attribute_of, members_of, parameters
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
 from safeexec.hints.tables.messages import OF_CALLS
@@ -131,6 +131,9 @@ def _by_position(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 def _no_instance(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     kind, _, method = match[1].rpartition(".")
+    written = failure.lookup(kind)
+    if issubclass(type(written), type) and type(members_of(written).get(method)) is staticmethod:
+        yield "A static method is given no object: remove `@staticmethod`, or the parameter `self`."
     kind = kind or "Kind"
     yield f"Call it on an instance, not on the class: `{kind}().{method}(...)`, with `{kind}(...)` made first."
 
@@ -156,7 +159,7 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if not _is_called(failure, said):
         yield f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     target = re.sub(r"\.__(?:init|new|call)__$", "", said)
-    if failure.called and (said.endswith(".__call__") or target.rpartition(".")[2] == failure.called):
+    if failure.called in (target.rpartition(".")[2], "__init__") or (failure.called and said.endswith(".__call__")):
         target = failure.text_of(failure.function, failure.called)
     yield f"Call `{target}` with {quoted(names)} too{_listed('; its', _parameters(failure, said))}."
 

@@ -32,6 +32,8 @@ def _local(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"`{name}` is assigned in this function, which makes it a local variable there and hides the builtin: give the local variable another name."
     if name in failure.namespace:
         yield f"`{name}` is assigned in this function, which makes it local there: pass the value in as an argument and return the new one, or write `global {name}` at the top of the function."
+    if attribute_of(failure.locals.get("self", MISSING), name) is not MISSING:
+        yield f"`{name}` belongs to the object: use `self.{name}`."
     functions = [node for node in walk(failure.source) if isinstance(node, _FUNCTIONS)]
     around = [node for node in functions if node.lineno <= line <= (node.end_lineno or line)]
     for statement in (statement for function in around[:-1] for statement in function.body):

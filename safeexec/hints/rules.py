@@ -95,7 +95,8 @@ def _first(failure: Failure) -> str:
 
 
 def _text(failure: Failure) -> str:
-    texts = (tree for tree in failure.operands() if type(failure.resolve(tree)) is str)
+    values = ((tree, failure.resolve(tree)) for tree in failure.operands())
+    texts = (tree for tree, value in values if type(value) is str and re.fullmatch(r"\s*[-+]?[\d.]*\d\s*", value))
     return failure.text_of(next(texts, None), "text")
 
 

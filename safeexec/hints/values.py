@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from types import CoroutineType, FunctionType
 from typing import Any
 
+from safeexec.common.identity import class_name
 from safeexec.common.text import short_repr
 from safeexec.hints.choice import choose
 from safeexec.hints.failure import Failure, name_of, walk
@@ -170,7 +171,8 @@ def _value_called(failure: Failure, kind: str) -> Iterator[str]:
         if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
             yield f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
         yield f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
-    if kind in _CONTAINERS and (owner is None or not call or call.args or call.keywords):
+    takes_items = attribute_of(type(failure.callee), "__getitem__") is not MISSING
+    if (kind in _CONTAINERS or takes_items) and (owner is None or not call or call.args or call.keywords):
         yield f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
     if isinstance(function, ast.Attribute):
         if FunctionType in (type(failure.callee), type(attribute_of(type(failure.resolve(owner)), function.attr))):
@@ -222,17 +224,20 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
 
 
-def _text_for_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+def _no_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a text or a container where a whole number belongs; of several nobody knows which one it was."""
     call = failure.call
     given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
     if failure.called == "int" and len(given) > 1:
         yield "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
-    texts = [arg for arg in given if type(failure.resolve(arg)) is str]
-    value = failure.resolve(texts[0]) if len(texts) == 1 else "0"
-    if not re.fullmatch(r"\s*[-+]?\d+\s*", value):
-        yield f"A whole number belongs there, and `{failure.text_of(texts[0])}` is a text."
-    if texts:  # of several nobody knows which one it was
-        yield f"Turn the text into a number first: `int({failure.text_of(texts[0]) if len(texts) == 1 else 'text'})`."
+    values = [(tree, failure.resolve(tree)) for tree in given]
+    found = [one for one in values if match[1] in (class_name(type(one[1])), type(one[0]).__name__.lower())]  # [1]
+    value = found[0][1] if len(found) == 1 else None
+    numeric = type(value) is str and re.fullmatch(r"\s*[-+]?\d+\s*", value)
+    if match[1] == "str" and (numeric or len(found) > 1):
+        yield f"Turn the text into a number first: `int({failure.text_of(found[0][0]) if numeric else 'text'})`."
+    if len(found) == 1 and failure.called != "range":
+        yield f"A whole number belongs there, and `{failure.text_of(found[0][0])}` is a {match[1]}."
 
 
 def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -257,6 +262,14 @@ def _other_operands(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         if value is not MISSING and enum_members(value):
             text = failure.text_of(tree)
             yield f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
+
+
+def _used_up(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for an iterator that gave its items before: sum(g); max(g)"""
+    for tree in failure.call.args[:1] if failure.call else ():
+        if attribute_of(type(failure.resolve(tree)), "__next__") is not MISSING:
+            text = failure.text_of(tree, "values")
+            yield f"`{text}` gives its items once, and they are used up: keep them in a list first, `values = list({text})`."
 
 
 def _hidden_type(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -313,15 +326,20 @@ RULES = (
     HintRule("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)|got coroutine", _not_awaited),
     HintRule("TypeError AttributeError", "NoneType(?! can't be used in 'await')", _none),
     HintRule("TypeError", r"'([\w.]+)' object is not callable", _not_callable),
-    HintRule("TypeError", r"'(?:method|function|builtin_function_or_method|type)'", _function_as_value),
+    HintRule(
+        "TypeError",
+        r"'(?:method|function|builtin_function_or_method|type)'|object (?:function|method) can't",
+        _function_as_value,
+    ),
     HintRule("TypeError", "indices must be integers", _loop_variable),
-    HintRule("TypeError", "'str' object cannot be interpreted as an integer", _text_for_integer),
+    HintRule("TypeError", r"'(str|list|tuple|dict|set)' object cannot be interpreted as an integer", _no_integer),
     HintRule("TypeError", "can only concatenate str", _text_and_number),
     HintRule(
         "TypeError",
         r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
         _other_operands,
     ),
+    HintRule("ValueError StatisticsError", "empty|at least one", _used_up),
     HintRule("TypeError", r"(?:isinstance|issubclass)\(\) arg 2", _hidden_type),
     HintRule(
         "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range", _domain
