@@ -86,12 +86,10 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
     skipped = ("self", "cls", "args", "kwargs", keyword)
     names = [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
-    known = [
-        name for word in (keyword, *misspelt(keyword, KEYWORDS)) for name in KEYWORDS.get(word, ()) if name in names
-    ]
-    parts = [
-        name for name in names if keyword in name.split("_")
-    ]  # boxplot(labels=) is `tick_labels`, no plural of `label`
+    words = (keyword, *misspelt(keyword, KEYWORDS))
+    known = [name for word in words for name in KEYWORDS.get(word, ()) if name in names]
+    # labels= of a box plot is `tick_labels`, and no plural of `label`
+    parts = [name for name in names if keyword in name.split("_")]
     for found in known or (parts if len(parts) == 1 else nearest(keyword, names)):
         yield f"The argument is called `{found}`: write `{found}=`."
     target = failure.called or raiser or "the function"

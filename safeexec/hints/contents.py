@@ -213,7 +213,7 @@ def _of_other_format(failure: Failure, match: re.Match[str]) -> Iterator[str | N
     yield kind_of(data, name, failure.called)
     if data and not re.search(rb"[\0-\x08\x0e-\x1a]", data):
         yield f"The file is a text: read it with `open({name})`, or as a table with `pd.read_csv(open({name}))`."
-    if not data:
+    if "No columns" in failure.message:
         yield "There is nothing in it: check that it was written, and closed, before it is read."
     if data:
         yield f"The file is of another format: its first bytes are `{data[:8]!r}`."

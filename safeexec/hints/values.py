@@ -269,7 +269,7 @@ def _used_up(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     for tree in failure.call.args[:1] if failure.call else ():
         if attribute_of(type(failure.resolve(tree)), "__next__") is not MISSING:
             text = failure.text_of(tree, "values")
-            yield f"`{text}` gives its items once, and they are used up: keep them in a list first, `values = list({text})`."
+            yield f"`{text}` gives its items once: it had none, or they are used up; keep them in a list first, `values = list({text})`."
 
 
 def _hidden_type(failure: Failure, match: re.Match[str]) -> Iterator[str]:
