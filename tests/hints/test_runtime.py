@@ -51,6 +51,7 @@ ON_PURPOSE = [
     ("raise ValueError('day is out of range for month')", None),
     ("def f(): raise KeyError('x')\nf()", None),
     ("assert 1 == 2", None),
+    ("eval('unit price + 1')", None),  # no query of pandas, whose words are the same but for `<unknown>`
     ("class StatisticsError(Exception): pass\ndef f(): raise StatisticsError('at least one')\nf()", None),
 ]
 

@@ -423,7 +423,7 @@ RULES: tuple[HintRule, ...] = (
         "The source of a class is not kept: `inspect.getsource(function)` shows that of a function, or of one method."),
     HintRule("InvalidIndexError", "",
         "Rows and a column together are taken by `df.loc[rows, 'column']`, by position with `df.iloc[i, j]`."),
-    HintRule("SyntaxError", "",
+    HintRule("SyntaxError", "<unknown>",  # pandas; the builtin `eval` says `<string>`
         "In a query names with blanks stand in backquotes, variables behind an `@`, and texts in quotes: `df.query('`unit price` > @least')`.", calls=("query", "eval")),
     HintRule("SympifyError", "",
         "Write it as Python does: `2*x`, `x**2`; an equation is `sp.Eq(left, right)`."),
