@@ -416,7 +416,10 @@ def test_many_items_cross_in_parts(count: int) -> None:
 
 @pytest.mark.parametrize(
     "item",
-    [Decimal(7), Fraction(1, 7), datetime(2020, 1, 1, tzinfo=UTC), uuid.UUID(int=7), {7}, [7], timedelta(1), range(3)],
+    [
+        *(Decimal(7), Fraction(1, 7), datetime(2020, 1, 1, tzinfo=UTC), uuid.UUID(int=7), {7}, [7], timedelta(1)),
+        *(range(3), Formula("Symbol", "x", "", "x")),
+    ],
     ids=lambda item: type(item).__name__,
 )
 def test_what_is_dear_to_make_counts_more(item: Any) -> None:
@@ -842,6 +845,7 @@ class TestSympy:
         assert crossed({sp.pi: 1}) == {crossed(sp.pi): 1}
         assert crossed(crossed(sp.pi)) == crossed(sp.pi)
         assert type(crossed(sum(x**n for n in range(2000)))) is Opaque
+        assert encode([sp.pi] * 200, max_bytes=1 << 20, max_depth=2, max_nodes=1000).truncated
 
     def test_few_formulas_of_one_value_have_latex(self) -> None:
         back = crossed([self.sympy.Symbol(f"x{n}") for n in range(500)])

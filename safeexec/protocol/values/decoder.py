@@ -194,6 +194,7 @@ def _opaque(r: Reader, depth: int) -> Opaque:
 
 
 def _formula(r: Reader, depth: int) -> Formula:
+    r.spend(f.OBJECT)
     return Formula(r.text(), r.text(), "", r.text())
 
 

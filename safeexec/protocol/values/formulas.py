@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.common.identity import mro_of
 from safeexec.common.text import type_name
-from safeexec.protocol.values.format import MAX_FORMULA
+from safeexec.protocol.values.format import MAX_FORMULA, OBJECT
 from safeexec.protocol.values.writer import formula_bytes
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def _formula(w: Writer, value: Any, depth: int) -> None:
     if len(text) > MAX_FORMULA:
         w.opaque(value, depth)
         return
+    w.spend(OBJECT)
     latex = ""
     if w.formulas:
         w.formulas -= 1
