@@ -189,6 +189,7 @@ def test_no_file_is_mapped_shared_but_where_none_of_a_guests_has_anything(machin
                 assert answer == (seccomp.ALLOW if plan.programs else seccomp.ERRNO | errno.ENODEV)
             assert judge.allows("mmap", 0, 4096, 5, kind, 5, 0) == bool(plan.programs)
         assert judge.allows("mmap", 1 << 20, 4096, 3, shared | fixed, 1, PYTHON_AT)
+        assert judge.allows("mmap", 0, 4096, 3, validated, 1, PYTHON_AT) == bool(plan.programs)
 
 
 def test_locks_are_for_those_who_have_files() -> None:
@@ -208,10 +209,11 @@ def test_sockets() -> None:
     assert closed.refuses("socketpair", unix, stream, 0)
     assert open_.allows("socketpair", unix, stream | cloexec, 0)
     assert open_.refuses("socketpair", unix, datagram, 0)
-    assert open_.refuses("socketpair", inet, stream, 0)
+    assert open_.refuses("socketpair", inet, stream, 0) and open_.refuses("socketpair", unix, stream, 1)
     for family, kind in itertools.product(range(50), (stream, datagram, 3, 5, stream | cloexec)):
         assert open_.refuses("socket", family, kind), (family, kind)
     assert open_.refuses("setsockopt", 3, 1, 26), "SO_ATTACH_FILTER"
+    assert open_.allows("setsockopt", 3, 1, 20) and open_.refuses("setsockopt", 3, 6, 20), "SO_RCVTIMEO, and one of TCP"
     for option in (17, 28, 31, 59, 77):  # who is at the other end, and SO_PEERPIDFD a pidfd of the host
         assert open_.refuses("getsockopt", 3, 1, option)
     assert open_.allows("getsockopt", 3, 1, 4) and open_.refuses("getsockopt", 3, 6, 4), "SO_ERROR, and that of TCP"
@@ -227,28 +229,34 @@ def test_no_byte_is_out_of_band() -> None:
 def test_paths() -> None:
     closed, open_ = Filter(CLOSED), Filter(OPEN)
     reading = Filter(ChildConfinement(**BASE, files="read"))
-    create = 0o101
+    create = 0o101  # O_CREAT | O_WRONLY
     assert closed.refuses("openat", -100, 0, 0) and closed.refuses("open", 0, 0)
     assert reading.allows("openat", -100, 0, 0) and reading.refuses("unlink", 0) and reading.refuses("chmod", 0, 0o600)
-    assert open_.allows("openat", -100, 0, create, 0o644) and open_.allows("unlink", 0)
-    assert open_.refuses("openat", -100, 0, create, 0o4755) and open_.refuses("chmod", 0, 0o2755)
-    assert open_.allows("open", 0, 0, 0o7777), "without O_CREAT the mode is whatever the register held"
-    assert open_.allows("chmod", 0, 0o600)
+    assert open_.allows("unlink", 0)
+    for name, before in (("open", (0,)), ("openat", (-100, 0))):
+        assert open_.allows(name, *before, create, 0o644) and open_.refuses(name, *before, create, 0o4755)
+        assert open_.allows(name, *before, 0, 0o7777), "without O_CREAT the mode is whatever the register held"
+    for name, before in (("chmod", (0,)), ("fchmod", (0,)), ("fchmodat", (-100, 0))):
+        assert open_.allows(name, *before, 0o600) and open_.refuses(name, *before, 0o2755)
     assert open_.allows("renameat2", -100, 0, -100, 0, 1)
     assert open_.refuses("renameat2", -100, 0, -100, 0, 4), "WHITEOUT"
     without_root = Filter(ChildConfinement(**BASE, files="write"))
     assert without_root.refuses("chmod", 0, 0o600) and without_root.refuses("utimensat", -100, 0, 0)
+    assert open_.allows("landlock_restrict_self", 5, 0) and open_.refuses("landlock_restrict_self", 5, 1), "no flags"
 
 
 def test_a_reader_cannot_truncate_where_landlock_does_not_see_it() -> None:
     """O_RDONLY | O_TRUNC, which ABI 1 and 2 take for reading."""
     old, new = Filter(ChildConfinement(**BASE | {"landlock": 2}, files="write")), Filter(OPEN)
     truncate, create = 0o1000, 0o100
-    assert old.refuses("openat", -100, 0, truncate) and new.allows("openat", -100, 0, truncate)
-    for access in (1, 2):
-        assert old.allows("openat", -100, 0, access | truncate | create, 0o644)
-        assert old.refuses("openat", -100, 0, access | truncate | create, 0o4644)
-    assert old.allows("openat", -100, 0, 0) and old.refuses("truncate", 0, 0)
+    for name, before in (("open", (0,)), ("openat", (-100, 0))):
+        assert old.refuses(name, *before, truncate) and new.allows(name, *before, truncate)
+        for access in (1, 2):
+            assert old.allows(name, *before, access | truncate | create, 0o644)
+            assert old.allows(name, *before, access | truncate, 0o4644)
+            assert old.refuses(name, *before, access | truncate | create, 0o4644)
+        assert old.allows(name, *before, 0)
+    assert old.refuses("truncate", 0, 0)
 
 
 def test_arguments() -> None:
@@ -265,8 +273,34 @@ def test_arguments() -> None:
     assert judge.refuses("fcntl", 1, 4, 0o2002) and judge.allows("fcntl", 1, 4, 0o4002), "O_APPEND, O_NONBLOCK"
     assert all(judge.allows("fcntl", descriptor, 4, 0o6001) for descriptor in (4, 7, 100, 4095))
     assert judge.allows("prctl", 15) and judge.refuses("prctl", 4, 1) and judge.refuses("prctl", 1, 0)
-    assert judge.allows("kill", OWN_PID, 9) and judge.refuses("kill", 1, 9) and judge.refuses("kill", 2**64 - 1, 9)
-    assert Filter(ChildConfinement(**BASE | {"landlock": 5})).refuses("kill", OWN_PID), "without a scope for signals"
+    assert judge.allows("arch_prctl", 0x1022) and judge.refuses("arch_prctl", 0x1002), "ARCH_SET_FS"
+    for name in ("kill", "tgkill"):
+        assert judge.allows(name, OWN_PID, 9) and judge.refuses(name, 1, 9) and judge.refuses(name, 2**64 - 1, 9)
+        assert Filter(ChildConfinement(**BASE | {"landlock": 5})).refuses(name, OWN_PID), "without a scope for signals"
+
+
+def test_programs_stay_in_their_group_and_the_user_that_they_are() -> None:
+    judge, nobody = Filter(COMMAND), 2**32 - 1  # -1: leave it as it is
+    assert judge.refuses("setpgid", 0, 0) and judge.refuses("setsid")
+    for name in ("setresuid", "setresgid"):
+        assert judge.allows(name, nobody, 1000, nobody)
+        assert judge.refuses(name, 0, 1000, nobody) and judge.refuses(name, nobody, 1000, 0)
+        assert Filter(OPEN).refuses(name, nobody, 1000, nobody)
+    assert judge.allows("arch_prctl", 0x1002) and judge.refuses("arch_prctl", 0x1001), "ARCH_SET_FS, and GS"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_libraries_try_first_fails_so_that_they_fall_back(machine: str) -> None:
+    """glibc, NumPy, shutil and asyncio go on after these errors, and after no other of a refusal."""
+    new = "clone3 openat2 fchmodat2 futex_waitv epoll_pwait2 preadv2 pwritev2 get_mempolicy mbind sendfile"
+    expected = dict.fromkeys(new.split(), errno.ENOSYS) | {"fallocate": errno.EOPNOTSUPP}
+    for kind in ("", "l", "f"):
+        expected |= {f"{kind}getxattr": errno.ENOTSUP, f"{kind}listxattr": errno.ENOTSUP}
+    judge = Filter(OPEN, machine)
+    for name, error in expected.items():
+        assert judge(name, 3, 0, 0) == seccomp.ERRNO | error, name
+    unix, stream, nonblocking, cloexec = 1, 1, 0o4000, 0o2000000
+    assert judge("socket", unix, stream | nonblocking | cloexec, 0) == seccomp.ERRNO | errno.EACCES, "nscd's"
 
 
 def test_every_group_names_real_calls() -> None:

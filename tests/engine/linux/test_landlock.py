@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,19 @@ def test_a_rule_on_a_file_in_a_ruleset_that_serves_many_processes(tree: Path) ->
 
     assert [in_a_fork(act) for _ in range(2)] == [[False, True]] * 2
     rules.close()
+
+
+@pytest.mark.skipif(landlock.abi() < 4, reason="ports came with ABI 4")
+def test_no_port_is_taken_or_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def act() -> list[bool]:
+            seccomp.set_no_new_privs()
+            make([landlock.restricting_self(landlock.Ruleset().descriptor)])
+            with socket.socket() as one, socket.socket() as other:
+                return [_refused(one.bind, ("127.0.0.1", 0)), _refused(other.connect, server.getsockname())]
+
+        assert in_a_fork(act) == [True, True]
 
 
 @pytest.mark.skipif(landlock.abi() < 6, reason="scopes came with ABI 6")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import itertools
 import os
 
 import pytest
@@ -21,6 +22,7 @@ RULES = {
     "write": allow(),
     "clone": allow_if((Check(0, 0xFFFFFFFF, 0x11),), (Check(0, 0xFF00, 0), Check(1, 0xFFFFFFFFFFFFFFFF, 0))),
     "clone3": refuse(errno.ENOSYS),
+    "kill": allow_if((Check(0, 0xFFFFFFFF, 1), Check(1, 0xFFFFFFFF, 2)), (Check(1, 0xFFFFFFFF, 3),)),
     "prlimit64": allow_if((Check(0, 0xFFFFFFFF, 0), Check(2, 0xFFFFFFFFFFFFFFFF, 0)), error=errno.EPERM),
     "socket": Rule(fallbacks=(((Check(0, 0xFFFFFFFF, 1),), errno.EACCES),)),
 }
@@ -78,6 +80,13 @@ def test_alternatives_of_a_rule(arguments: tuple[int, ...], allowed: bool) -> No
     assert _judge(RULES, "x86_64", number, arguments) == expected
     excused = [_judge(RULES, "x86_64", numbers("x86_64")["socket"], (kind,)) for kind in (1, 2)]
     assert excused == [_errno(errno.EACCES), _errno(errno.EPERM)], "as a library expects"
+
+
+@pytest.mark.parametrize("arguments", [*itertools.product(range(5), range(5))])
+def test_an_alternative_judges_what_it_names_whichever_check_failed_before(arguments: tuple[int, int]) -> None:
+    """The second one begins with the argument at which the first one ends: that was looked at, or was not."""
+    answer = _judge(RULES, "x86_64", numbers("x86_64")["kill"], arguments)
+    assert (answer == seccomp.ALLOW) == (arguments == (1, 2) or arguments[1] == 3)
 
 
 @needs_seccomp
