@@ -91,9 +91,7 @@ def opening(
 
 
 def opening(method: Any) -> Any:
-    """Return the form for event loops of a method that opens something: to be awaited, or entered. What it opens has
-    the async API.
-    """
+    """Return the async form of a method that opens something: to be awaited or entered. What it opens is async, too."""
     begin = awaited(method)
 
     @wraps(method.__wrapped__)
@@ -294,7 +292,7 @@ class AsyncSession(SessionAPI):
 
     @property
     def protection(self) -> Awaitable[tuple[Mechanism, ...]]:
-        """What the kernel does for this very session, tried as by `Session.protection`: `await` it."""
+        """The mechanisms that hold this very session, tried as by `Session.protection`: `await` it."""
         return drive(self._core.protection(), undo=False)
 
 

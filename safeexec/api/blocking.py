@@ -126,7 +126,7 @@ class SandboxAPI:
 
     @property
     def max_sessions(self) -> int | None:
-        """How many sessions may be open at once; None: as many as the machine holds."""
+        """The number of sessions that may be open at once; None: as many as the machine holds."""
         found: int | None = self._arguments.get("max_sessions")
         return found
 
@@ -190,7 +190,7 @@ class SandboxAPI:
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for every session here, and what it does not and why."""
+        """The mechanisms of the kernel that hold every session here, and those that do not, with the reason."""
         return tuple(self._core.protection)
 
     def stats(self) -> SandboxStats:
@@ -680,9 +680,7 @@ class Session(SessionAPI):
         self._core.files.write_file(name, data)
 
     def list_files(self) -> list[str]:
-        """Return the names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives
-        none.
-        """
+        """Return the names of the workspace's regular files, sorted. Raises `WorkspaceError` without a workspace."""
         return self._core.files.list_files()
 
     # State
@@ -804,7 +802,7 @@ class Session(SessionAPI):
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for this very session, and what it does not and why.
+        """The mechanisms of the kernel that hold this very session, and those that do not, with the reason.
 
         The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
         not active, whatever was planned.

@@ -45,7 +45,7 @@ class Driver(Generic[R]):
         self._request: Request | None = None
         """None: the core has not begun, has ended, or was interrupted in its own code."""
         self.result: R
-        """What the core returned."""
+        """The value that the core returned."""
 
     async def go_on(self) -> bool:
         """Answer what the core waits for, and have it go on to the next request. Returns False at its end."""

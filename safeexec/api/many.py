@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     OpenSession = Callable[[], AbstractContextManager[Runs]]
 
 STOP_SECONDS = 0.05
-"""How often to try to stop programs that nobody waits for: a session that is just opening cannot be stopped yet."""
+"""Time between attempts to stop programs that nobody waits for: a session that just opens cannot be stopped yet."""
 
 
 def workers_for(workers: int | None, max_sessions: int | None) -> int:

@@ -1,4 +1,4 @@
-"""How a session may be opened and a program run, as typed keywords: only type checkers read this file."""
+"""The typed keywords by which a session is opened and a program run: only type checkers read this file."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NAME?             explain a name                  %timeit CODE      how long it 
 COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
 """The words that begin a block; it ends with a blank line. `match` begins one by its colon."""
 FIRST, MORE = ">>> ", "... "
-"""How the first line of a step is asked for, and each further one."""
+"""The prompts for the first line of a step, and each further one."""
 MAX_LINES = 200_000
 """Lines of one step; a policy's `limits.step_source_kb` is reached before."""
 

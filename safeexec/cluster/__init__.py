@@ -40,21 +40,21 @@ Durability = Literal["step", "second", "close"]
 CHUNK_SECONDS, CHUNK = 0.2, 256
 """A worker gets as many programs at once as take about so long, and never more than so many."""
 AHEAD = 4
-"""How many chunks of each worker may be under way, or wait for an earlier one."""
+"""The number of chunks of each worker that may be under way, or wait for an earlier one."""
 START_SECONDS = 120.0
-"""How long a worker may take to start, for instance to wait for a free core."""
+"""Time for a worker to start, for instance to wait for a free core."""
 LOOK_SECONDS = 1.0
-"""How often workers are looked for that are late."""
+"""Time between two looks for workers that are late."""
 SLACK_SECONDS = 30.0
-"""How long a chunk may take beyond the limits of its programs."""
+"""Time for a chunk beyond the limits of its programs."""
 GRACE_SECONDS = 30.0
-"""How long a replica that is to end may take beyond the longest step."""
+"""Time for a replica that is to end beyond the longest step."""
 QUIET_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
 """The kernel is probed by a fork, in which gRPC, which Ray Serve imports, tries for 10 s to start threads."""
 IDLE_SECONDS, MOST_SECONDS = 1800.0, 86400.0
-"""How long a session is kept that nobody uses, and any at most."""
+"""Time that a session is kept that nobody uses, and any at most."""
 ALONE_SECONDS = 60.0
-"""When the ledger of an application ends to which no replica reports."""
+"""Time after which the ledger of an application ends to which no replica reports."""
 LOST = "its worker was lost ({}); it may have begun, and was not run again"
 
 
@@ -92,7 +92,7 @@ class _Crew:
         self._free: list[Any] = []
         self._busy: dict[Any, tuple[Any, _Chunk]] = {}
         self.size = 1
-        """How many programs to give to a worker at once."""
+        """The number of programs to give to a worker at once."""
         for _ in range(count):
             self._hire()
 

@@ -1,4 +1,4 @@
-"""How Ray Serve finds the replica of a session. It is loaded by whatever hands requests on."""
+"""Finds the replica of a session for Ray Serve. It is loaded by whatever hands requests on."""
 
 from __future__ import annotations
 

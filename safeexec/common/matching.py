@@ -1,4 +1,4 @@
-"""Which of the names that exist was meant by one that does not.
+"""Finds which of the names that exist was meant by one that does not.
 
 In this order: the same name but for case, underscores, blanks or a plural; the same words in another order; typing
 errors; words of the same meaning, or abbreviated; one name that contains all words of the other.

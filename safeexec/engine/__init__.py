@@ -1,1 +1,1 @@
-"""What must be right for the wall and for undo to hold: policy, kernel, processes, sessions."""
+"""Holds what must be right for the wall and for undo: policy, kernel, processes, sessions."""

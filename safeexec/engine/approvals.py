@@ -1,4 +1,4 @@
-"""What an approval may answer, and how its answer is read: anything but a clear yes is a no, except a clear `Later`."""
+"""The answers of an approval, and the reader of one: anything but a clear yes is a no, except a clear `Later`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from msgspec import Struct
 
 
 class Allow(Struct, frozen=True):
-    """Yes. `arguments` replaces those arguments of a tool call that it names; `source` the code of a step that an agent
-    is about to run.
-    """
+    """Yes. `arguments` replaces those of a tool call that it names; `source` the code of a step of an agent."""
 
     arguments: Mapping[str, Any] = {}
     source: str | None = None

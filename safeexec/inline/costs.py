@@ -1,4 +1,4 @@
-"""Which values may take part in an expression, what they weigh, and the account that pays for each operation.
+"""The values that may take part in an expression, their weights, and the account that pays for each operation.
 
 A guard computes a bound on the cost of an operation from its operands, takes it from the account, and only then runs
 the operation, so the fuel bounds the work of the whole evaluation, the size of its results and the time that any single

@@ -1,4 +1,4 @@
-"""Which policies may be evaluated in the host's own process: those that allow expressions and nothing else."""
+"""Decides which policies may be evaluated in the host's own process: those that allow expressions and nothing else."""
 
 from __future__ import annotations
 

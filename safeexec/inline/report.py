@@ -37,7 +37,7 @@ _WRITTEN = {
     "?": "leave the question mark out",
     **dict.fromkeys("$€£¥", "an amount is written without its currency"),
 }
-"""How mathematics is written here, by the character that the parser stopped at."""
+"""Advice how mathematics is written here, by the character that the parser stopped at."""
 _STATEMENTS = frozenset(
     ("assert", "class", "def", "del", "for", "from", "global", "if", "import", "raise", "return", "try", "while")
 )

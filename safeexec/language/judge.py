@@ -47,9 +47,7 @@ class PolicyJudge:
         self._workspace = workspace
 
     def passes(self, source: str, codes: Collection[CodeType]) -> bool:
-        """Tell whether nothing in `codes`, which `source` was compiled to, needs a look: no suspicious name, no refused
-        import.
-        """
+        """Tell whether nothing in the `codes` of `source` needs a look: no suspicious name, no refused import."""
         if self._workspace is not None:
             self._workspace.source = source
         rules = self._rules
@@ -140,9 +138,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def _imported(source: str) -> set[str] | None:
-    """Return the modules that the text imports. None where an import is written in another way, or the word stands
-    elsewhere.
-    """
+    """Return the modules that the text imports; None where the word stands elsewhere, or in other statements."""
     statements = _STATEMENT.findall(source)
     if len(statements) != len(_WORD.findall(source)):
         return None

@@ -21,7 +21,7 @@ _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "i
 """Names of which the tree tells more than the code: with which text they are called."""
 
 _LOOKUP: Final = re.compile(r"\{[^{}]*\.[^\W\d]")
-"""What a replacement field that looks up an attribute begins with; ``{:.2f}`` looks up none."""
+"""The beginning of a replacement field that looks up an attribute; ``{:.2f}`` looks up none."""
 _DEPTH: Final = 3  # CPython itself expands a specification of a format once
 _READ_INPUT: Final = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""

@@ -75,7 +75,7 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """True if memory may be made executable. Files may be mapped so in any case, never writable as well: Landlock says
     which can be opened, and the interpreter's own parts are imported late."""
     files: Files = "none"
-    """Which kinds of file calls there are at all; Landlock says on which paths."""
+    """The kinds of file calls that there are at all; Landlock says on which paths."""
     metadata: bool = False
     """True if chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
     read: tuple[str, ...] = ()
@@ -86,8 +86,9 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     landlock: int = 0
     separate: Literal["", "none", "landlock", "mounts", "turns"] = ""
-    """How the files of two sessions are kept apart. "": not at all; "none": there are no files; "mounts": each child
-    has a mount namespace in which `workspaces` is covered but for its own; "turns": one session at a time has files.
+    """The way in which the files of two sessions are kept apart. "": not at all; "none": there are no files; "mounts":
+    each child has a mount namespace in which `workspaces` is covered but for its own; "turns": one session at a time
+    has files.
     """
     workspaces: str = ""
     """Directory that holds the workspaces of all sessions, where there are any."""

@@ -35,9 +35,7 @@ CHILD_FRAME_BYTES = 24 << 20
 """The most bytes of one message of a child: 16 MiB of displays, and texts. Values are no part of it but for small ones.
 """
 INLINE_BYTES = 64 << 10
-"""The most bytes of a value, or the arguments of a call, in a message. A larger one is announced by its size, and
-`Deliver` fetches it.
-"""
+"""The most bytes of a value, or a call's arguments, in a message. `Deliver` fetches what is larger and announced."""
 NAME_CHARACTERS = 100
 """The most characters of the name of a variable, or of its type. A child cuts what is longer."""
 DESCRIPTION_CHARACTERS = 200
@@ -49,9 +47,9 @@ PROBLEM_CHARACTERS = 2000
 OUT_OF_MEMORY = 72
 """The exit status of a child whose own code, between steps or around one, gets no memory: the guest holds it all."""
 ENTROPY_BYTES = 16
-"""How many bytes the random numbers of a session come from."""
+"""The number of bytes that the random numbers of a session come from."""
 StepOutcome = Literal["ok", "error", "rejected", "violation", "memory", "output"]
-"""How a step ended, in the words of its child. What the host ends has others: timeout, cpu, crashed, waiting."""
+"""The end of a step, in the words of its child. What the host ends has others: timeout, cpu, crashed, waiting."""
 _MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
@@ -75,7 +73,7 @@ class Refusal(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class ErrorReport(Refusal, array_like=True, kw_only=True):
-    """Why a step failed, as the child tells it."""
+    """The error with which a step failed, as the child tells it."""
 
     diagnostics: Annotated[list[Refusal], _FEW] = []
 
@@ -103,7 +101,7 @@ class ChangesReport(msgspec.Struct, array_like=True):
 
 
 PARAMETER_KINDS = ("positional", "either", "args", "keyword", "kwargs")
-"""How the kinds of parameters are called here, in the order of `inspect.Parameter.kind`."""
+"""The names of the kinds of parameters here, in the order of `inspect.Parameter.kind`."""
 Parameters = list[tuple[str, str, str, str]]
 """Name, one of `PARAMETER_KINDS`, annotation, default as text."""
 
@@ -231,9 +229,7 @@ class RunCommand(msgspec.Struct, tag="run-command", kw_only=True):
 
 
 GivenByZygote = Literal["commands", "gate", "proc"]
-"""A descriptor that only the zygote has: where commands are asked for; where forks wait for an answer; the ``/proc`` of
-its children.
-"""
+"""A descriptor that only the zygote has: where commands are asked for, where forks wait, its children's ``/proc``."""
 
 
 class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
@@ -371,7 +367,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
     request: Execute | Assign | Remove
     did: int
-    """What it did, as `did` tells: doing it once more must give the same."""
+    """A number for what it did, as `did` tells: doing it once more must give the same."""
 
 
 def did(answer: StepDone | Done) -> int:
@@ -388,7 +384,7 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
 
     entries: list[JournalEntry]
     entropy: bytes = b""
-    """What the random numbers of the session's first child come from, where this is another one."""
+    """The bytes that the random numbers of the session's first child come from, where this is another one."""
     digest: int = 0
     """The number that the variables must come to, as `Names` has told it; 0: not known."""
 
@@ -426,7 +422,7 @@ class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
     """Try what must not be possible, and tell what happened."""
 
     processes: int = 0
-    """How many guest code may start: one that is started then proves nothing."""
+    """The number that guest code may start: one that is started then proves nothing."""
 
 
 class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
@@ -508,9 +504,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     more: bool = False
     """The value is an item of a generator (for `Invoke`: there is one, and no value yet), which `Proceed` continues."""
     step: int = 0
-    """The number that came with the request. The host refuses any other: that answer was sent for another step, or
-    before the request.
-    """
+    """The request's number. The host refuses any other: such an answer was sent for another step, or too early."""
     held: bool = False
     """True if the value, which is opaque, is kept under the number of this call."""
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
@@ -552,7 +546,7 @@ class Shown(msgspec.Struct, tag="shown", array_like=True):
 
     display: DisplayData
     printed: tuple[int, int, int] = EVERYWHERE
-    """How far the step had printed by then: where the two areas of standard output and standard error ended."""
+    """The text that was printed by then: where the two areas of standard output and standard error ended."""
 
 
 class Fetched(msgspec.Struct, tag="fetched", array_like=True):

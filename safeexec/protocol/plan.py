@@ -14,7 +14,7 @@ OUTPUT_CEILING = 16
 
 
 class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
-    """Which names of one module guest code may write. `names` None means all, but for those of
+    """The names of one module that guest code may write. `names` None means all, but for those of
     `engine.policy.refusals`; `refused` names are taken away from either. `rule` is where the policy says so
     (``profile.yaml:12``).
     """
@@ -45,7 +45,7 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     hints: dict[str, str] = {}
     """The policy's own hint per refused name (module, ``module.name``, builtin, attribute, construct)."""
     rules: dict[str, str] = {}
-    """Where each part of the policy is written: dotted path (``imports``, ``builtins`` …) → ``profile.yaml:12``."""
+    """The line of each part of the policy: dotted path (``imports``, ``builtins`` …) → ``profile.yaml:12``."""
     tools: tuple[str, ...] = ()
     """Names of the host tools, for hints (`requests` → the tool that fetches)."""
     workspace: Literal["none", "read-only", "read-write"] = "none"

@@ -1,4 +1,4 @@
-r"""How two files hold what a step printed: the layout that the child writes and the host reads.
+r"""Two files hold what a step printed: the layout that the child writes and the host reads.
 
 Standard output has two areas, each of which only grows while a step runs. What Python code prints is copied into the
 first through a shared mapping: no system call per line, and the host has every line the moment it is printed, also when
@@ -25,13 +25,13 @@ from itertools import chain
 from safeexec.protocol.plan import OUTPUT_CEILING
 
 PYTHON_AT = 1 << 40
-"""Where the first area begins: no file of a guest gets so far (`limits.workspace_mb` ends there, and RLIMIT_FSIZE)."""
+"""The offset of the first area: no file of a guest gets so far (`limits.workspace_mb` ends there, and RLIMIT_FSIZE)."""
 PYTHON_BYTES = 8 << 20
 """As much as the profiles let a step print at all: a page of it is memory only once it is written to."""
 MARKED_BYTES = 256 << 10
-"""Where a child makes its last mark in the first area."""
+"""The place of a child's last mark in the first area, at the latest."""
 RAW_BYTES = 256 << 10
-"""How much of the second area the child watches for new text."""
+"""Bytes of the second area that the child watches for new text."""
 ROOM_BYTES = 64 << 10
 """The bytes of a stream beyond the ceiling of a step, by which the host sees that there was more."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
@@ -56,7 +56,7 @@ def mark(position: int) -> bytes:
 
 
 _LOOKED_AT = MARKED_BYTES + len(mark(0))
-"""Where the last mark of the marked part ends at the latest."""
+"""The end of the last mark of the marked part, at the latest."""
 
 
 def extents(python: bytes, raw_size: int, start: int = 0, behind: int = 1 << 60) -> list[tuple[int, int]]:

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from safeexec.engine.host.tools.tool import Tool
 
 PATIENCE_SECONDS = 60.0
-"""How much longer than a step may take a server may take to answer."""
+"""Time that a server may take to answer beyond that of the step."""
 STOP_SECONDS = 0.05
-"""How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
+"""Time between attempts to stop a step that nobody waits for any more: one that just begins cannot be stopped yet."""
 
 
 def method_of(verb: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
@@ -221,18 +221,16 @@ class RemoteCaller:
         self._decided: Allow | None = None
         """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
-        """Why the call that is made now is put off."""
+        """The reason why the call that is made now is put off."""
         self.outcome: Any = ""
-        """What became of it."""
+        """The outcome of it."""
         self.number = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
 
     def begin(self, told: StepCall, tool: Tool) -> Core[None]:
-        """Take a call of the server. What was answered counts once, and for no other call than the caller was shown: a
-        server may lie.
-        """
+        """Take a call of the server. An answer counts once, for the very call that was shown: a server may lie."""
         self.number, self.later, self._decided = told.step, None, None
         self.outcome = "refused"  # as one is that is so far beyond the limit that nobody keeps its answer
         waits = self._waits

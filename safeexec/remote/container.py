@@ -36,10 +36,10 @@ from safeexec.results.marked import marked
 
 BUILD = "`safeexec container build` makes the image"
 START_SECONDS = 120.0
-"""How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
+"""Time for an engine until the server in the container answers: a virtual machine may have to wake up."""
 REMOVE_SECONDS = 30.0
 SAID_SECONDS = 1.0
-"""How long to wait for the rest of what an engine says that has ended."""
+"""Time to wait for the rest of what an engine says that has ended."""
 HELD = (
     "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges "
     "--pull never --log-driver none"

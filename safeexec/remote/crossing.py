@@ -1,4 +1,5 @@
-"""What goes to a server and what comes back, in the forms that cross. Each answer is checked against its shape."""
+"""Writes what goes to a server, and reads what comes back, in the forms that cross. Each answer is checked against its
+shape."""
 
 from __future__ import annotations
 
@@ -90,9 +91,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def shaped(method: str, answer: Any) -> Any:
-    """Return the answer to a method as the table says; that of a step as it came, for `result_of`. Raises
-    `ProtocolError`, as all below.
-    """
+    """Return the answer to a method as the table says; of a step as it came. Raises `ProtocolError`, as all below."""
     shape = EVERY[method].answer
     return answer if shape is Result else converted(answer, shape)
 

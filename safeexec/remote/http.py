@@ -26,16 +26,17 @@ from safeexec.remote.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 from safeexec.remote.wire import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed, raised, sent
 
 CONNECT_SECONDS = 30.0
-"""How long a connection may take to be made, TLS included."""
+"""Time for a connection to be made, TLS included."""
 TOO_MANY = 429
 SESSION = "x-session-id"
 """The header by which what stands before several servers sends a call to the one that has its session."""
 RETURN_SECONDS = 8.0
-"""How long after its connection broke a call is made again: the server stops one that nobody asks for within ten."""
+"""Time after a break of its connection in which a call is made again: the server stops one that nobody asks for within
+ten."""
 PAUSES = (0.1, 0.4, 1.5, 4.0)
-"""How long to wait before each time that it is made again."""
+"""Pauses, one before each time that it is made again."""
 IDLE_SECONDS = 3.0
-"""How long a connection is kept for the next call: servers close theirs after five."""
+"""Time that a connection is kept for the next call: servers close theirs after five."""
 
 
 class _NotNow(Exception):
@@ -165,9 +166,7 @@ class HttpWire:
 
     @contextmanager
     def _under_way(self, connection: HTTPConnection, pending: RemoteCall) -> Iterator[None]:
-        """Have `lose`, and who waits for the call no more, end a connection while it uses it. Afterwards it is kept for
-        the next call.
-        """
+        """Have `lose`, or who waits no more, end a connection in use. Afterwards it is kept for the next call."""
         used = connection.sock  # the response may take it over
         with self._lock:
             if self._lost is not None:
@@ -275,9 +274,7 @@ def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
 
 
 def _follow(response: HTTPResponse, pending: RemoteCall) -> dict[str, Any] | Exception:
-    """Take server-sent events, each one line of data, to the end of the stream, and return the result among them, or
-    the error.
-    """
+    """Take server-sent events, each one line of data, to the end of the stream. Returns the result, or the error."""
     answer: dict[str, Any] | Exception | None = None
     for name, data in _events(response):
         message = parsed(data)

@@ -20,9 +20,9 @@ from safeexec.remote.wire import LOOK_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.untrusted.lines import Lines
 
 WRITE_SECONDS = 30.0
-"""How long a server may take none of what it is sent."""
+"""Time that a server may take none of what it is sent."""
 END_SECONDS = 10.0
-"""How long the command may take to end when it was told to."""
+"""Time for the command to end when it was told to."""
 
 
 class PipeWire:

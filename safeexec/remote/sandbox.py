@@ -42,9 +42,9 @@ class RemoteSandboxCore(PolicyCalls):
         "its functions, as session.run('transform(value)', namespace={'value': 3})"
     )
     begun = False
-    """Whether it was opened, be it in vain: who opens the sandbox once more makes another core."""
+    """True once it was opened, be it in vain: who opens the sandbox once more makes another core."""
     queue_seconds = 0.0
-    """How long it may take until there is room for a session, where its opening does not say."""
+    """Time until there must be room for a session, where its opening does not say."""
     protection: Sequence[Mechanism] = ()
 
     def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:

@@ -27,9 +27,9 @@ MAX_UNREAD = 256 << 20
 EVENT_BYTES = 1000
 """The bytes of an event beside its text: many small ones are no less."""
 WAIT_SECONDS = 30.0
-"""How long a call waits for its turn that a server has no room for, or that comes too soon."""
+"""Time that a call waits for its turn that a server has no room for, or that comes too soon."""
 LOOK_SECONDS = 0.05
-"""How often to look whether the caller still waits."""
+"""Time between two looks whether the caller still waits."""
 _ERRORS: dict[str, Callable[[str], Exception]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SandboxError)
 }
@@ -39,9 +39,7 @@ _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
 
 
 class RemoteCall:
-    """A call whose answer is to come. `signal` is set when there is something for `take_events`; once it is `over`
-    there is the answer.
-    """
+    """A call whose answer is to come. `signal` is set for `take_events`; once it is `over` there is the answer."""
 
     def __init__(self) -> None:
         self.signal = Signal()

@@ -24,7 +24,7 @@ from safeexec.reports.needs import as_extended, needs
 from safeexec.untrusted.yaml_text import read_yaml
 
 ROOM = 2
-"""How much more than was used a limit allows."""
+"""A limit allows so many times what was used."""
 LONGEST_KB = 16384
 """The most KiB of a source that is looked at: what a policy may allow at most."""
 
@@ -127,9 +127,7 @@ class _Learning:
 
 
 def _limits(most: dict[str, float]) -> dict[str, Any]:
-    """Return limits with room above what was used, whole, none below what a session takes and none above what a
-    policy may say.
-    """
+    """Return whole limits with room above what was used, none below a session's need or above what a policy may say."""
     least = {"memory_mb": 64, "wall_seconds": 1, "cpu_seconds": 1, "output_kb": 16, "step_source_kb": 16}
     known = schema(Limits)["$defs"]["Limits"]["properties"]
     found = {

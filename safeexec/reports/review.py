@@ -146,9 +146,7 @@ def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFindi
 
 
 def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Yield what the policy opens, and keeps out by another setting: modules that the kernel stops, files without
-    `open`.
-    """
+    """Yield what the policy opens and another setting keeps out: modules the kernel stops, files without `open`."""
     if lacks_open(policy):
         text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
         yield _finding(policy, "filesystem", text, harmless=True)

@@ -50,7 +50,7 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {"determinism": Determinism} | {
     one.name: one.type for one in msgspec.structs.fields(PolicyData) if isinstance(one.default, msgspec.Struct)
 }
 _LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.refuse.")
-"""Where a policy has names for keys, as `check` and `diff` write them."""
+"""Sections in which a policy has names for keys, as `check` and `diff` write them."""
 _SETTINGS = (
     *("checkpoints", "on_error", "require", "requirements"),
     *("danger_allow_executable_mappings", "danger_allow_commands"),
@@ -112,7 +112,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     instead: str = ""
     """The remedy, as a refusal would say it."""
     value: str = ""
-    """What the policy says of a setting."""
+    """The value that the policy has for a setting."""
 
     def __str__(self) -> str:
         word = f"{self.value}," if self.kind == "setting" else "allowed" if self.allowed else "refused"

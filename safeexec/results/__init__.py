@@ -1,6 +1,4 @@
-"""The result of a step, as the caller gets it: `Result` and its parts. Plain data; nothing here runs guest code or
-talks to a process.
-"""
+"""The result of a step, as the caller gets it. Plain data: nothing here runs guest code or talks to a process."""
 
 from __future__ import annotations
 
@@ -140,9 +138,7 @@ class PluginError(SandboxError):
 
 
 class TemplateInfo(Struct, frozen=True):
-    """One row of `sandbox.templates()`. `age` and `prepare_seconds` are in seconds; `memory_mb` is what dropping it
-    would free, in MiB.
-    """
+    """One row of `sandbox.templates()`. `age` and `prepare_seconds`: seconds; `memory_mb`: MiB that dropping frees."""
 
     name: str
     sessions: int

@@ -45,9 +45,7 @@ def of_display(display: Mapping[str, str | bytes]) -> Bundle:
 
 
 def _html(markup: str) -> str:
-    """Return the markup for a page: a table as pandas writes it looks like one of the page's own; all else keeps its
-    looks, in a frame.
-    """
+    """Return the markup for a page: a table as pandas writes it looks like the page's own; all else is in a frame."""
     if len(markup) <= TABLE_CHARACTERS and 'class="dataframe"' in markup:
         return plain_tables(markup)
     return frame(markup.encode("utf-8", "replace").decode(), _FRAME_HEIGHT)
@@ -61,9 +59,7 @@ def inert(markup: str) -> str:
 def of_step(
     plain: str, printed: Iterable[str], displays: Sequence[Mapping[str, str | bytes]], value: str, ended: Sequence[str]
 ) -> Bundle:
-    """Return a whole step: what it printed and showed, its value, and why it ended where it should not; `plain` is all
-    that as one text.
-    """
+    """Return a whole step: output, displays, value, and why it ended if not well; `plain` is all that as text."""
     parts = [_block(text) for text in printed if text]
     parts += [in_page(of_display(display)) for display in displays]
     if value and not any(display.get("text/plain") == value for display in displays):

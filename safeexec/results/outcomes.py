@@ -221,7 +221,8 @@ class WaitingCall(Struct, frozen=True):
     tool: str
     arguments: Mapping[str, Any]
     asked: Literal["approval", "tool"]
-    """Who put it off: an approval is answered with `Allow` or `Deny`, a tool also with the value that it gives."""
+    """The side that put it off: an approval is answered with `Allow` or `Deny`, a tool also with the value that it
+    gives."""
     since: datetime
     until: datetime
     """The time from which it is too late to answer."""

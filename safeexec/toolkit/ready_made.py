@@ -113,9 +113,7 @@ class _Hosts:
             self._rules.add((parts.hostname, parts.port))
 
     def check(self, url: str) -> _Target:
-        """Return the parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another
-        host.
-        """
+        """Return the parts of an allowed URL. Raises ValueError for no URL, PermissionError for another host."""
         _check_length(url)
         if any(ord(character) <= 32 or ord(character) == 127 for character in url) or "\\" in url:
             raise ValueError(f"not a URL: {url[:200]!r}")

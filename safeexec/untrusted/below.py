@@ -28,9 +28,7 @@ MAX_DEPTH = 64
 
 
 def _flags(*names: str) -> int:
-    """Return the flags of these names, as many as the system has: Windows has few, and no descriptors of directories
-    either.
-    """
+    """Return the flags of these names that the system has: Windows has few, and no descriptors of directories."""
     return sum(getattr(os, name, 0) for name in names)
 
 

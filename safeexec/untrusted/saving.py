@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from safeexec.untrusted.below import directory_below, new_file, opened
 
 SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-"""How the bytes of a picture begin."""
+"""The first bytes of a picture."""
 _NUMBER = re.compile(r"(?:-([0-9]{1,9}))?(?:-[0-9]++)?\.[a-z.]++")
 _MAX_LISTED = 100_000
 

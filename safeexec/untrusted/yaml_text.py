@@ -147,9 +147,7 @@ class _YamlReader:
         return f"not YAML: {problem}{f'; {advice}' if advice else ''}"
 
     def _no_text(self) -> _Stopped:
-        """Return the error for the first character that no YAML text may hold: the parser itself does not say in which
-        line it is.
-        """
+        """Return the error for the first character that no YAML text may hold: the parser does not give its line."""
         from yaml.reader import Reader
 
         found = Reader.NON_PRINTABLE.search(self.text)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+
 import pytest
 
 from safeexec.engine.linux import landlock
@@ -137,6 +141,43 @@ def test_every_attempt_to_get_out_is_refused(run: Run) -> None:
     for name, text in sections.items():
         assert "refused" in text, (name, text)
         assert "reached" not in text and SECRET not in text, (name, text)
+
+
+GIVEN_UP = """
+import ctypes, json, os, resource
+L = ctypes.CDLL(None, use_errno=True)
+status = dict(line.split(':', 1) for line in open('/proc/self/status').read().splitlines())
+opened = [int(name) for name in os.listdir('/proc/self/fd')]
+sent = ctypes.c_int()
+L.prctl(2, ctypes.byref(sent), 0, 0, 0)  # PR_GET_PDEATHSIG
+print(json.dumps({
+    'rights': [int(status[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb')],
+    'no new ones': int(status['NoNewPrivs']), 'filtered': int(status['Seccomp']),
+    'looked into': L.prctl(3, 0, 0, 0, 0),  # PR_GET_DUMPABLE
+    'ends with its parent': sent.value,
+    'limits': {name: resource.getrlimit(getattr(resource, 'RLIMIT_' + name)) for name in LIMITS},
+    'user': os.getuid(),
+    'groups': os.getgroups(),
+    'policy': os.sched_getscheduler(0),
+    'descriptors': sorted(number for number in opened if os.path.lexists(f'/proc/self/fd/{number}')),
+}))
+"""
+LIMITS = {"CORE": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "RTPRIO": 0, "NICE": 0, "SIGPENDING": 256, "STACK": 120 << 20}
+
+
+@pytest.mark.parametrize("profile", ["confined-python", "standard"])
+def test_each_right_is_given_up(run: Run, situation: str, profile: str) -> None:
+    told = json.loads(run(GIVEN_UP.replace("LIMITS", repr([*LIMITS, "CPU", "FSIZE"])), profile).output)
+    assert told["rights"] == [0] * 4 and told["no new ones"] == 1 and told["filtered"] == 2
+    assert told["looked into"] == 0 and told["ends with its parent"] == signal.SIGKILL
+    limits = told["limits"]
+    for name, (soft, hard) in limits.items():
+        assert soft == hard and 0 <= hard <= LIMITS.get(name, 1 << 50), name
+    writes = profile == "confined-python"
+    counted = not situation.endswith("without-namespaces")
+    assert (told["user"] == 65534) == (counted and not writes), "only who makes files has a name in its namespace"
+    assert told["policy"] == os.SCHED_OTHER and told["descriptors"] == [0, 1, 2]
+    assert not (told["groups"] and situation.startswith("root")), "others may not change theirs"
 
 
 @pytest.mark.skipif("os.uname().machine != 'x86_64'")

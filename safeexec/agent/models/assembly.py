@@ -15,9 +15,7 @@ MAX_CALLS = 64
 
 
 class Assembly:
-    """Collects one reply, from chat completions (`feed`) or piece by piece. `reply` raises Transient if the stream
-    broke off.
-    """
+    """Collects one reply, of chat completions (`feed`) or pieces. `reply` raises Transient if the stream broke off."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages

@@ -78,9 +78,7 @@ class ServedModel(ABC):
     def complete(
         self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
-        """Return one reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that
-        cannot succeed.
-        """
+        """Return one reply. Raises ModelUnavailable in the end, ModelRequestRefused for what cannot succeed."""
         # Awaited in a thread, where no loop is running: only a task can be stopped in the middle of a read, and a
         # server that sends a byte now and then would hold up a blocking reader for ever.
         return ask_in_thread(

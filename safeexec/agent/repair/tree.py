@@ -138,9 +138,7 @@ def _resolve(link: str, links: Mapping[str, str]) -> str | None:
 
 
 def plain_path(path: str) -> str:
-    """Return the path in one spelling. Raises RepairError for one that leaves the repository or names its version
-    control.
-    """
+    """Return the path in one spelling. Raises RepairError where it leaves the repository or is version control's."""
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or "\0" in path or len(path) > 4096:
         raise RepairError(

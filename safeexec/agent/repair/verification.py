@@ -110,7 +110,7 @@ _REFUSALS = [
         ),
     )
 ]
-"""How a log shows what the sandbox refused, and what to say of it."""
+"""Patterns of what the sandbox refused, as a log shows it, and what to say of each."""
 _TO_LEAVE_OUT = "Whoever gives the command leaves out tests that need it: --deselect."
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 OBJECTIONS = 20
-"""How many of a plugin's differences from the wanted interface an error lists."""
+"""The most differences of a plugin from the wanted interface that an error lists."""
 TURN_SECONDS = 3600.0
 
 
 class PluginOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a plugin is loaded: the keywords of `Sandbox.plugin`."""
+    """The keywords of `Sandbox.plugin`."""
 
     exports: Exports | None
     tools: Tools
@@ -279,9 +279,7 @@ class PluginCore:
         return without, {word: None if type(one) is Handle else one for word, one in kwargs.items()}, objects
 
     def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
-        """Return the result of a call; its value is an object of the interface's class, or a `Handle` if it did not
-        cross.
-        """
+        """Return the result of a call; its value is an object of the interface's class, or a `Handle` if it stayed."""
         if result.ok and self._wanted is not None and self._wanted.returns is not Any:
             return returned(self._wanted.returns, f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.steps.held and isinstance(result.value, Opaque):
@@ -465,9 +463,7 @@ class Plugin(PluginAPI):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """Call an export, and give the whole `Result` (output, usage, tool calls). Raises nothing for what the plugin
-        does.
-        """
+        """Call an export, and give the whole `Result` (output, usage, tool calls), also of a call that fails."""
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
         if items:
             yield from self._core.proceed(items, name, close=True)

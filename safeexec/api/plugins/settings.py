@@ -66,9 +66,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def _values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each setting with its value. Raises `PluginError` that tells all that is wrong, and which settings there
-    are.
-    """
+    """Return each setting with its value. Raises `PluginError` with all that is wrong, and which settings there are."""
     wrong = [f"no setting {name!r}{suggestion(str(name), settings)}" for name in given if name not in settings]
     found = {}
     for name, setting in settings.items():
@@ -86,9 +84,7 @@ def _values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, An
 
 
 def encoded(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any], limits: Limits) -> bytes:
-    """Return the settings for the child, as `_values`; nothing where there are none. Raises `PluginError` also for what
-    cannot cross.
-    """
+    """Return the settings for the child, b"" for none. Raises `PluginError`, also for what cannot cross."""
     found = _values(plugin, settings, given)
     if not found:
         return b""

@@ -221,9 +221,7 @@ def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, 
 def read_manifest(
     text: str, filename: str = "plugin.yaml", name: str = "", modules: Iterable[str] = (), find_policy: bool = False
 ) -> Manifest:
-    """Return the manifest of a plugin of these modules, from YAML. Raises `PluginError` that names file, line and field
-    of each mistake.
-    """
+    """Return the manifest of a plugin, from YAML. Raises `PluginError` with file, line and field of each mistake."""
     read = read_yaml(text, "a manifest")
     source = PolicyFile(
         filename, filename, read.content, read.marks, [Mistake(filename, *problem) for problem in read.problems]

@@ -12,9 +12,9 @@ from safeexec.engine.policy.settings import Limits
 class _Takes(NamedTuple):
     words: str
     kind: Callable[[Any], bool]
-    """Whether a value is of the right kind: else it is a TypeError."""
+    """True for a value of the right kind: any other is a TypeError."""
     fits: Callable[[Any], bool] = lambda value: True
-    """Whether such a value makes sense: else it is a ValueError."""
+    """True for a value that makes sense: any other is a ValueError."""
 
 
 def _whole(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Where a sandbox's processes come from: its zygote, which makes one when it is asked, and spare ones that wait."""
+"""The source of a sandbox's processes: its zygote, which makes one when it is asked, and spare ones that wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 Fetch = Callable[[Policy], tuple[Policy, str]]
 """Has the packages that a policy requires: returns the policy with their modules, and where they lie."""
 Request = Callable[..., m.Spawn | m.RunCommand]
-"""What is asked of the zygote, but for its `number`."""
+"""Makes the request to the zygote, given its `number`."""
 CLOSED = "the sandbox is closed"
 FORKED = "this sandbox was opened before the process forked; open one in each worker, or reopen() it"
 
@@ -50,34 +50,32 @@ class Children:
     def __init__(self, policy: Policy, files: Files, spare: int) -> None:
         """`files` are in each new workspace; `spare` children are kept for sessions to come."""
         self.policy = policy
-        """What they are held to, where a session's own is not tighter."""
+        """The policy that holds them, where a session's own is not tighter."""
         self.files = files
         self.why_closed: str | None = CLOSED
-        """Why there are no more of them; None while there are."""
+        """The reason why there are no more of them; None while there are."""
         self.zygote: ZygoteHandle | None = None
         self.gate = NO_GATE
-        """What every fork of the sandbox's processes waits for."""
+        """Answers every fork of the sandbox's processes."""
         self.reapers: tuple[int, ...] = ()
         """The parents of a session's orphans: the zygote as process 1 of its namespace, or its launcher."""
         self.mechanisms: list[Mechanism] = []
         self.root: WorkspaceRoot | None = None
         self.spares = Spares(spare)
         self.steps = {"journalled": 0, "copied": 0, "lost": 0}
-        """How many steps they have done, by what became of them: see `SandboxStats`."""
+        """Counts of the steps that they have done, by what became of them: see `SandboxStats`."""
         self.branch_ruleset: Callable[[str], int | None] = lambda region: None
         """Gives what shuts a branch off from files outside of its region; None where nothing does. Raises OSError."""
         self._numbers = count(1)
         self._came_up = 0.0
-        """When a child that was waited for last became ready (monotonic seconds)."""
+        """The time at which a child that was waited for last became ready (monotonic seconds)."""
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, or a workspace is made."""
 
     # The zygote
 
     def open(self, launched: Launched, toolbox: Toolbox, fetch: Fetch | None) -> Core[None]:
-        """Make a zygote of the process that was launched, which is ended by `close` where that fails. Raises
-        `ProtectionError`.
-        """
+        """Make a zygote of the process that was launched, which `close` ends on failure. Raises `ProtectionError`."""
         self.zygote = zygote = ZygoteHandle(launched)
         packages = None
         if self.policy.requirements:

@@ -1,6 +1,4 @@
-"""Commands: programs that a policy lists (`danger_allow_commands`), run in a workspace under the same confinement as
-guest code.
-"""
+"""Programs that a policy lists (`danger_allow_commands`), run in a workspace, as confined as guest code."""
 
 from __future__ import annotations
 
@@ -176,7 +174,7 @@ class RunningCommand(Subject):
         self.pid = 0
         """The first of them, once there is one."""
         self.cpu_seconds = 0.0
-        """What all of them have used, once it has ended."""
+        """CPU time of all of them, once it has ended."""
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:

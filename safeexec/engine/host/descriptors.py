@@ -1,4 +1,4 @@
-"""How many sessions this process has descriptors for: each reserves its own when it begins to open, or is refused.
+"""Counts the sessions that this process has descriptors for: each reserves its own as it opens, or is refused.
 
 A session that gets none for its next checkpoint, or to go back, cannot go on; two hundred that were opened at once each
 found room for one.
@@ -16,9 +16,9 @@ from safeexec.engine.linux import processes
 from safeexec.errors import SandboxBusy
 
 SESSION_DESCRIPTORS = 17
-"""What one session takes at most while it opens, and later with a few named checkpoints: 10 after its first steps."""
+"""The most that one session takes while it opens, and later with a few named checkpoints: 10 after its first steps."""
 RESERVED_DESCRIPTORS = 6
-"""What an open session may still come to take beyond what it has."""
+"""Descriptors that an open session may still come to take beyond those that it has."""
 
 
 class _Ledger:

@@ -42,7 +42,7 @@ class OpenSessions:
         self.labels = Labels()
         self.replenish = replenish
         self.chores: list[Callable[[], None]] = []
-        """What else the thread for idle sessions does each time that it looks. May raise `SandboxError`."""
+        """Called by the thread for idle sessions each time that it looks. May raise `SandboxError`."""
         self._max_sessions = max_sessions
         self._queue_seconds = queue_seconds
         self._idle_seconds = idle_seconds
@@ -54,7 +54,7 @@ class OpenSessions:
         self._apart: set[SessionCore] = set()
         """Those that no caller has: they hold the states of templates."""
         self._count = 0
-        """How many there have been."""
+        """The number that there have been."""
         self._idle: IdleSessions | None = None
         self._closed = False
         self._lock = threading.Lock()

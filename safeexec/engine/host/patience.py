@@ -1,4 +1,4 @@
-"""How long the host waits for its own processes, on a machine as slow as this one has shown to be.
+"""Bounds for how long the host waits for its own processes, on a machine as slow as this one has shown to be.
 
 Every bound of the host's own (`READY_SECONDS` …) is a hundred times and more what a usual machine takes. Under
 emulation, or beside many others, a process takes that much longer; what it took a zygote to boot says how much.
@@ -14,9 +14,7 @@ VARIABLE = "SAFEEXEC_PATIENCE"
 USUAL_SECONDS = 0.25
 """A zygote that is ready to be told its policy sooner is on a usual machine: 0.2 s where eight share two cores."""
 MOST = 20.0
-"""By how much the bounds grow at most where nobody asks for more: a hostile child can keep its own session waiting for
-so much longer.
-"""
+"""The most by which the bounds grow unasked: a hostile child can keep its own session waiting that much longer."""
 _factor = 1.0
 
 

@@ -26,7 +26,7 @@ class Turnstile:
         self._lock = threading.Lock()
         self._waiting: deque[int] = deque()
         self.queued: Counter[str | None] = Counter()
-        """How many callers wait for a place, by label."""
+        """Counts of the callers that wait for a place, by label."""
 
     def enter(self, deadline: float, label: str | None = None) -> Core[bool]:
         """Wait for a place until `deadline` (monotonic). Returns whether there was one, which `leave` gives back."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 _UNRECORDED = (None, False)
-"""What says that a session is not to be recorded; True, a path and options are all ways to say that it is."""
+"""Values that say that a session is not to be recorded; True, a path and options are all ways to say that it is."""
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 
 
@@ -50,7 +50,7 @@ class SandboxCore:
     """One policy, one zygote, many sessions."""
 
     without_plugins = ""
-    """Why it loads no plugins; of one elsewhere, what to do instead."""
+    """The reason why it loads no plugins; of one elsewhere, what to do instead."""
     session_type: type[SessionCore] = SessionCore
     """The class of the sessions that it opens."""
 
@@ -151,7 +151,7 @@ class SandboxCore:
 
     @property
     def protection(self) -> list[Mechanism]:
-        """What holds every session, and what does not and why."""
+        """The mechanisms that hold every session, and those that do not, with the reason."""
         watch = accountant.mechanism(self.policy, self.policy.limits)
         return [*self.children.mechanisms, *control_groups.mechanisms(), watch]
 
@@ -314,9 +314,7 @@ class SandboxCore:
         tightened: dict[str, Any],
         api: Callable[[SessionCore], object],
     ) -> Core[TemplateInfo]:
-        """Prepare a state for sessions to begin in. `api` makes, of a session, what a function that prepares it is
-        called with.
-        """
+        """Prepare a state for sessions to begin in. `api` makes, of a session, the argument of a preparing function."""
         self.children.check_usable()
         _check_files(files, self.policy)
         from safeexec.engine.host.session.template import Preparation  # for sandboxes with templates only

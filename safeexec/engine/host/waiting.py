@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 READ, WRITE = 1, 4
 """POLLIN and POLLOUT, also where there is no `poll`."""
 LONGEST_SECONDS = 3600.0
-"""How long the kernel is asked to wait at a time: it takes no more than 24 days, and a deadline may be infinite."""
+"""The longest wait asked of the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
 BRIEF_SECONDS = 0.0005
-"""How long to wait at a time for whoever looks after idle sessions: a look takes 0.1 ms."""
+"""Each wait for whoever looks after idle sessions: a look takes 0.1 ms."""
 BUSY_SECONDS = 0.02
-"""How often at least to ask whether a session that somebody waits for is free."""
+"""The longest time between two questions whether a session that somebody waits for is free."""
 
 
 class Signal:
-    """What a thread of the host sets, and the core waits for: some systems have no descriptor for it."""
+    """Set by a thread of the host, and waited for by the core: some systems have no descriptor for it."""
 
     __slots__ = ("_event", "on_set")
 

@@ -85,7 +85,7 @@ def restricting_self(descriptor: int) -> Call:
 
 
 class Ruleset:
-    """What stays allowed. Add paths, then `restricting_self`; `close` when done. A ruleset may serve many processes."""
+    """Rights that stay. Add paths, then `restricting_self`; `close` when done. A ruleset may serve many processes."""
 
     def __init__(self, version: int | None = None) -> None:
         version = abi() if version is None else version

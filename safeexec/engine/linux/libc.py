@@ -42,11 +42,11 @@ class Call(NamedTuple):
     """A system call made ready: making it touches these few objects and nothing else of Python's."""
 
     what: str
-    """What an error names."""
+    """The name of the call in an error."""
     words: tuple[int, ...]
     """Its number and six arguments."""
     memory: object = None
-    """What its arguments point to."""
+    """Keeps alive the memory that its arguments point to."""
 
 
 def prepared(name: str, *arguments: int, what: str | None = None, memory: object = None) -> Call:

@@ -1,4 +1,4 @@
-"""What this machine can enforce, found by doing it in a process that is thrown away, not by reading versions.
+"""Finds what this machine can enforce, by doing it in a process that is thrown away, not by reading versions.
 
 The forked probe tries each act and writes one line per answer into a pipe. The answers are kept for the life of the
 process; a probe that hangs or dies answers with what it had said by then.
@@ -24,11 +24,11 @@ from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
 
 TIMEOUT_SECONDS = 20.0
-"""How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
+"""Time for all of it. A probe that is given up costs the machine's protection, and a busy machine is slow."""
 
 
 class ProbeAnswer(NamedTuple):
-    """Whether an act worked here; `reason` is empty, or what failed and how."""
+    """True in `works` for an act that worked here; `reason` is empty, or what failed and how."""
 
     works: bool
     reason: str = ""

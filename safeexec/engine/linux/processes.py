@@ -35,7 +35,7 @@ SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
 SO_PASSCRED, SO_PASSPIDFD = 16, 76
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 SWEEP_SECONDS = 1.0
-"""How long the end of orphans may take."""
+"""Time for the end of orphans."""
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
@@ -225,7 +225,7 @@ def pass_identity(sock: socket.socket, on: bool) -> None:
 
 
 Messages = Iterable[tuple[int, int, bytes]]
-"""What ``recvmsg`` of a Unix socket gives besides the data: level, kind and content."""
+"""The ancillary data that ``recvmsg`` of a Unix socket gives: level, kind and content."""
 
 
 def take_descriptors(messages: Messages) -> tuple[tuple[int, ...], list[tuple[int, int, bytes]]]:

@@ -1,1 +1,1 @@
-"""What guest code may do: profiles in YAML, read into frozen `Policy` objects. Pure: no processes, no sockets."""
+"""Profiles of what guest code may do: YAML, read into frozen `Policy` objects. Pure: no processes, no sockets."""

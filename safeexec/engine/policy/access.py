@@ -29,7 +29,7 @@ from safeexec.protocol.plan import ImportPlan, LanguagePlan
 STDLIB: Final = "stdlib"
 ANY: Final = "any"
 WORDS: Final = (ANY, STDLIB)
-"""What `imports` may name besides modules, the broadest first."""
+"""The words that `imports` may name besides modules, the broadest first."""
 PROGRAM: Final = "__main__"
 """The program itself as a module, which every policy leaves to it."""
 
@@ -52,7 +52,7 @@ class Access(NamedTuple):
 
 
 class _Ruling(NamedTuple):
-    """What decides about a module: the answer and the line. `own`: it is the module's own; `passage`: of one below."""
+    """The ruling about a module: the answer and the line. `own`: it is the module's own; `passage`: of one below."""
 
     access: Access
     entry: ImportPlan = ImportPlan()

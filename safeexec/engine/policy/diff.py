@@ -1,4 +1,4 @@
-"""What two policies say differently, setting by setting, in the words of a policy file."""
+"""Tells what two policies say differently, setting by setting, in the words of a policy file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Difference(NamedTuple):
     before: Any
     after: Any
     rule: str
-    """Where the second policy says so (``mine.yaml:7``), or the empty string."""
+    """The place where the second policy says so (``mine.yaml:7``), or the empty string."""
     direction: Literal["wider", "narrower", "both", "other", "unknown"] = "other"
-    """Whether the second policy allows more there, or less; `other` where it is neither, `unknown` where that cannot be
-    told.
+    """`wider` where the second policy allows more there, `narrower` where less, `other` where neither, `unknown` where
+    that cannot be told.
     """
 
     @property

@@ -64,14 +64,14 @@ Chosen: TypeAlias = Literal["all", "none"] | list[str] | Choice
 
 
 class FileKeys(Struct):
-    """What a file says that no policy keeps: where its settings come from, and keys of older versions."""
+    """The keys of a file that no policy keeps: where its settings come from, and keys of older versions."""
 
     extends: str = ""
     """The profile this one changes: a name, or a path relative to this file."""
     only_narrower: bool = False
     """Whatever this file allows beyond what it extends is a mistake."""
     danger_allow_modules: tuple[str, ...] = ()
-    """How files of before 0.10 spell lines of `imports`: `[humanize]` is `imports: {humanize: all}`."""
+    """The spelling in files of before 0.10 for lines of `imports`: `[humanize]` is `imports: {humanize: all}`."""
 
 
 def _as_written(kind: Any) -> Any:

@@ -47,7 +47,7 @@ _MEANT = {
     "cpu": "cpu_seconds",
     "wall": "wall_seconds",
 }
-"""What callers write who know another library."""
+"""Words of other libraries, which callers write who know those."""
 
 
 def _spelt(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a policy means for the kernel: the setting behind each group of system calls, and which file calls there are.
+"""The kernel part of a policy: the setting behind each group of system calls, and which file calls there are.
 
 The host builds its confinement plan from this, and `why` answers from it.
 """
@@ -60,7 +60,7 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
 
 
 OPEN_LINE = "builtins: {add: [open]}"
-"""What a policy says so that programs open files."""
+"""The line of a policy that lets programs open files."""
 
 
 def lacks_open(policy: PolicyData) -> bool:

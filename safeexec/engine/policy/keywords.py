@@ -1,4 +1,4 @@
-"""What a policy can be changed by in a call, as typed keywords: only type checkers read this file."""
+"""The typed keywords by which a call changes a policy: only type checkers read this file."""
 
 from __future__ import annotations
 

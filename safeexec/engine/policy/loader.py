@@ -60,9 +60,9 @@ class PolicyFile(msgspec.Struct, frozen=True):
     file: str
     """The name errors and rules use: the file's own name without its directory."""
     path: str
-    """Where the file is, or the empty string for text without a file."""
+    """The path of the file, or the empty string for text without a file."""
     content: dict[str, Any]
-    """What the file says, without the settings that are wrong."""
+    """The content of the file, without the settings that are wrong."""
     marks: dict[str, Mark]
     mistakes: list[Mistake] = []
     dropped: list[str] = []

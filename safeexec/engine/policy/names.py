@@ -74,7 +74,7 @@ INPUT_FILE: Final = "/dev/stdin"
 """The standard input by its name as a file: `open` takes it also where there are no files."""
 
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
-"""What `site` adds to the builtins of an ordinary interpreter."""
+"""The names that `site` adds to the builtins of an ordinary interpreter."""
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | SITE_BUILTINS
 
 ENVIRONMENTS: Final = frozenset({

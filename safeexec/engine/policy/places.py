@@ -1,4 +1,4 @@
-"""Where profiles are: found by name or path.
+"""Finds profiles, by name or path.
 
 A name is looked for in the directories of `SAFEEXEC_POLICY_PATH` (an environment variable of the host), then among the
 shipped profiles. The current directory and a guest's workspace are never searched; a path is read only where the caller

@@ -1,5 +1,5 @@
-"""What `stdlib` and `any` of a policy leave out, and why: modules that cannot work in a sandbox, names that fail or
-mislead there.
+"""The things that `stdlib` and `any` of a policy leave out, and why: modules that cannot work in a sandbox, names that
+fail or mislead there.
 
 These tables are advice with force. They hold nothing: the kernel does. A row is here because an honest program that
 writes the name is better served by a reason before it runs than by an error, or by no error, in the middle of its work.

@@ -1,4 +1,4 @@
-"""What a line of `requirements` may say: a name of the index, versions, hashes; no path, no URL, no option."""
+"""Reads and checks lines of `requirements`: a name of the index, versions, hashes; no path, no URL, no option."""
 
 from __future__ import annotations
 

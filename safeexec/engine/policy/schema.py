@@ -24,7 +24,7 @@ _MODULES = (
     *("asyncio", "collections", "csv", "datetime", "decimal", "fractions", "json", "math", "os", "pathlib", "random"),
     *("re", "sqlite3", "statistics", "string", "time", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy"),
 )
-"""What an editor offers to complete; any other may be written, too."""
+"""The names that an editor offers to complete; any other may be written, too."""
 
 
 def descriptions() -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What a policy says, as frozen objects: what guest code may do, and the limits that hold it.
+"""The settings of a policy, as frozen objects: what guest code may do, and the limits that hold it.
 
 It is fully resolved: `extends` is already applied. Every number says its unit in its name. This is the one table of
 settings: what a file may say (`document`) follows from their types, the JSON Schema and the reference in
@@ -33,7 +33,7 @@ PROTECTIONS = (
 )  # fmt: skip
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace", "separate-files")
-"""What a policy requires that does not say what: without these nothing but the language layer holds guest code."""
+"""The mechanisms that a silent policy requires: without these nothing but the language layer holds guest code."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,9 +140,9 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     approval: tuple[str, ...] = ()
     """Tools whose every call the host's `approval` callback must allow; `*`: all of them."""
     wait_days: Days = 7.0
-    """How long a call that an approval or a tool has put off may wait for its answer; 0: none may be put off."""
+    """Days that a call which an approval or a tool has put off may wait for its answer; 0: none may be put off."""
     clock: Literal["stops", "runs"] = "stops"
-    """Whether the step's deadline stands still while a tool runs in the host."""
+    """The step's deadline while a tool runs in the host: `stops`, so that it stands still, or `runs`."""
 
     def needs_approval(self, tool: str) -> bool:
         """Return whether each call of `tool` goes through the host's approval callback."""
@@ -150,7 +150,7 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """What one policy says, resolved and frozen. Equality, hash and `digest` look at that, not at where it says it."""
+    """One policy, resolved and frozen. Equality, hash and `digest` look at what it says, not at where."""
 
     name: str = "policy"
     description: str = ""
@@ -166,7 +166,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     limits: Limits = Limits()
     filesystem: Filesystem = Filesystem()
     checkpoints: Checkpoints = "idle"
-    """When the state is saved, so that a step can be undone: `idle` (after each), `before-step`, `off`."""
+    """The time at which the state is saved, to undo a step: `idle` (after each), `before-step`, `off`."""
     on_error: OnError = "keep"
     """A step that raises keeps what it did (`keep`, as a notebook) or is undone (`restore`)."""
     determinism: Determinism | None = None
@@ -241,7 +241,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 SETTINGS = tuple(field for field in PolicyData.__struct_fields__ if field not in ("name", "origins", "files"))
-"""What a policy says, in the order of the policy language."""
+"""The settings of a policy, in the order of the policy language."""
 P = TypeVar("P", bound=PolicyData)
 """The class that a function is to make: `policy.model.Policy`, to which its reader is handed in."""
 

@@ -1,4 +1,4 @@
-"""Which system calls a locked-down child may make, as a table; and for each one refused, the group that says why.
+"""The table of the system calls that a locked-down child may make; and for each one refused, the group that says why.
 
 What is not in the table is refused with EPERM (`linux.seccomp`). Another errno stands only where the C library or a
 library tolerates nothing else; the comment beside it says who.
@@ -100,7 +100,7 @@ FORK_FLAGS = 0x01200011
 SPAWN_FLAGS = (0x00004111, 0x00000011)
 """CLONE_VM | CLONE_VFORK | SIGCHLD of posix_spawn and of Python's subprocess, and the plain SIGCHLD of a shell."""
 THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
-"""What pthread_create of glibc and of musl (with the long ignored CLONE_DETACHED) asks for."""
+"""The flags that pthread_create of glibc and of musl (with the long ignored CLONE_DETACHED) asks for."""
 
 
 def _equal(index: int, value: int, mask: int = _INT) -> Check:
@@ -301,7 +301,7 @@ GROUPS: dict[str, frozenset[str]] = {
         ),
     }.items()
 }
-"""Why a call is refused: the part of the policy behind it. A call in no group is never legitimate here."""
+"""Part of the policy → the calls that are refused because of it. A call in no group is never legitimate here."""
 
 
 def group_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a zygote prepares once so that no child pays for it: libraries imported, the heap frozen."""
+"""Prepares once, in the zygote, what no child should pay for: libraries imported, the heap frozen."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ LATE = (
     "asttokens",
     "cloudpickle",
 )
-"""What only some steps need: imported between requests, so that the first result waits for none of it (20 ms)."""
+"""Modules for some steps only: imported between requests, so that the first result waits for none of it (20 ms)."""
 
 
 COMMON = (
@@ -82,8 +82,8 @@ COMMON = (
     *("operator", "pickle", "pprint", "random", "re", "statistics", "string", "struct", "textwrap", "typing"),
     *("unicodedata", "zoneinfo"),
 )
-"""What every profile allows of the standard library, and what that imports behind a program's back: imported while the
-host still makes its plans.
+"""The modules of the standard library that every profile allows, and what those import behind a program's back:
+imported while the host still makes its plans.
 """
 
 
@@ -119,7 +119,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
 
 
 WARM_UPS = 36
-"""How many steps it takes until CPython has specialised the code of a step. Else each child would do that for itself,
+"""The steps after which CPython has specialised the code of a step. Else each child would do that for itself,
 and copy 40 pages of 4 KiB more (3.11).
 """
 

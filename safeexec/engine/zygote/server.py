@@ -41,9 +41,9 @@ COMMAND_FDS = 3
 SPAWN_FDS = 4
 """Control socket, stdout, stderr, and the file in which the host reads what Python code prints."""
 IDLE_SECONDS = 0.02
-"""How long no request must come before the zygote goes on with its late imports: no child waits for one."""
+"""Time without a request before the zygote goes on with its late imports: no child waits for one."""
 FIRST_IDLE_SECONDS = 0.2
-"""How long no request must come just after the start of the zygote: the steps that a sandbox was opened for
+"""Time without a request just after the start of the zygote: the steps that a sandbox was opened for
 come then, and may have one core only.
 """
 BUSY = 8
@@ -63,7 +63,7 @@ class Zygote:
         self.seed, self.packages = configure.seed, configure.packages
         late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
         self._late: list[tuple[str, Callable[[], object]]] = [("look at modules", look_at_modules)]
-        """What no first result waits for, and is left to prepare in pauses, each with a name."""
+        """Work that no first result waits for, left to be done in pauses, each piece with a name."""
         self._late += [(f"import of {name}", work) for name, work in late]
         self._late_begun = self._warmed = False
         self._forked = 0

@@ -82,9 +82,7 @@ Scalar = None | bool | int | float | str
 
 
 class Opaque(msgspec.Struct, frozen=True):
-    """A value that stayed in the child: the name of its type (``numpy.ndarray``, ``Point``), a shortened repr, and why
-    it did not cross.
-    """
+    """A value that stayed in the child: its type's name (``Point``), a shortened repr, and why it did not cross."""
 
     type: str
     repr: str

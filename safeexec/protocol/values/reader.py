@@ -20,7 +20,7 @@ from safeexec.protocol.values.format import Opaque, Scalar
 unpack_list = msgspec.msgpack.Decoder(list[Scalar]).decode
 _PIECE = 64
 _CHECKED_NODES = 1 << 13
-"""How many nodes are read between two looks at the clock."""
+"""Nodes that are read between two looks at the clock."""
 _SECONDS = 3.0
 """CPU time after which building is given up: ints of different hashes can be chosen to look for a place in a table one
 after the other (30,000: 0.5 s instead of 3 ms), and frames cost more than their bytes.

@@ -18,9 +18,9 @@ from safeexec.engine.linux.libc import make
 from safeexec.protocol import messages as m
 
 FROZEN = b"p"
-"""What the copy tells the runner through a pipe."""
+"""The byte by which the copy tells the runner, through a pipe, that it is frozen."""
 HANDSHAKE_SECONDS = 5.0
-"""How long the runner waits for that."""
+"""Time that the runner waits for that."""
 COMPACT_KB = 16 << 10
 """Growth, beside half of its size, after which the heap is looked through anew."""
 

@@ -1,4 +1,4 @@
-"""What a program fetches by urllib, pandas, requests or httpx, had from the tool `http_get` of the host instead, where
+"""Fetches what a program asks of urllib, pandas, requests or httpx by the tool `http_get` of the host instead, where
 the host has given one: the kernel lets no program reach a network.
 
 The tool judges the address and fetches with GET. Its refusals are raised as they are, in place of a failed connection.
@@ -19,7 +19,7 @@ Fetch = Callable[[str, str], "HttpAnswer"]
 
 
 class HttpAnswer(NamedTuple):
-    """What came of one request."""
+    """The answer to one request."""
 
     status: int
     headers: dict[str, str]

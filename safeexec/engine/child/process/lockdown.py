@@ -67,7 +67,7 @@ class Lockdown:
         self._paths = _rules_of_paths(plan) if plan.landlock else []
         is_individual = plan.files == "write" or (plan.proc == "/proc/self" and plan.files != "none")
         self._ruleset = self._make_ruleset() if plan.landlock and not is_individual else -1
-        """What children without files of their own take as it is; -1: none does."""
+        """The ruleset that children without files of their own take as it is; -1: none does."""
         self.mechanisms = _describe(plan)
         self.measure()
 

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Final
 
 _IN_PYTHON: Final[Any] = vars(pickle)["_Unpickler"]
 _TEXT: Final = (str, bytes)
-"""What is whole however its variable ends: names of attributes and columns, which others share."""
+"""Types of objects that are whole however their variable ends: names of attributes and columns, which others share."""
 _RECALLED: Final = (pickle.GET, pickle.BINGET, pickle.LONG_BINGET)
 _MADE: Final = (pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.FROZENSET, pickle.DICT, *_RECALLED)
 """Opcodes that put something onto the stack, after they have taken its parts from there."""
 _CALLED: Final = (pickle.REDUCE,)
-"""What is called stands where the result will be."""
+"""Opcodes that call what stands where the result will be."""
 _FILLED: Final = (pickle.BUILD, pickle.APPEND, pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.ADDITEMS)
 """The object that is filled stays where it is."""
 
@@ -58,7 +58,7 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
         super().__init__(file)
         self._find = find
         self._found: dict[int, Any] = {}
-        """What names stand for, by identity: whole, whatever is made of it."""
+        """The objects that names stand for, by identity: whole, whatever is made of them."""
         self.errors: list[Exception] = []
 
     def load(self) -> Any:

@@ -23,7 +23,7 @@ _BEYOND = 8 << 30
 _OUTSIDE = ("/etc/passwd", "/etc/hostname", "/proc/1/environ", "/root")
 
 _Act = tuple[str, Callable[[], object]]
-"""What is tried, in words, and the attempt, which raises where it is refused."""
+"""An act in words, and the attempt, which raises where it is refused."""
 
 
 def try_everything(memory_bytes: int, processes: int) -> list[Mechanism]:

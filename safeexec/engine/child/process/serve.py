@@ -40,7 +40,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import decode, encode
 
 QUIET_SECONDS = 0.0005
-"""How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
+"""Silence of the host after an answer before a checkpoint is made: an answer is read before the fork
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
 _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
@@ -74,15 +74,15 @@ class Server:
         self.checkpoints = Checkpoints(guest.streams)
         self.plugin = LoadedPlugin(guest)
         self.unprepared: list[str] = []
-        """What the zygote tried to prepare for its children, and could not."""
+        """Problems with what the zygote tried to prepare for its children, and could not."""
         self._checkpoints_when_idle = False
         """`checkpoints: idle`: in think time, and none after a step that can be repeated."""
         self._serving = False
-        """Whether the host speaks to this process: on the zygote's link it asks for children."""
+        """True once the host speaks to this process: on the zygote's link it asks for children."""
         self._control: int | None = None
         """The control socket of the next checkpoint."""
         self._due = False
-        """Whether the state that the process is in is to have one."""
+        """True while the state that the process is in is to have one."""
         self._debt_steps = self._debt_bytes = 0
         """The debt is what would have to be repeated, should this process be lost: steps and changes since the last
         checkpoint, and their bytes.
@@ -258,9 +258,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. True in this process, made or not; False in a runner that was
-        resumed from it.
-        """
+        """Make the checkpoint that is due. True in this process, made or not; False in a runner resumed from it."""
         control, self._control, self._due = self._control, None, False
         self._clear_debt()
         resumed, problem = self._copy_onto(control)

@@ -36,7 +36,7 @@ _OF_FUNCTION = (
     *("__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__", "__type_params__"),
     "__annotate__" if hasattr(FunctionType, "__annotate__") else "__annotations__",
 )
-"""What a function is made of besides its code and its closure. From 3.14 on its annotations are made when asked for."""
+"""The parts of a function besides its code and its closure. From 3.14 on its annotations are made when asked for."""
 _MOVED = (
     *("operator", "functools", "dataclasses", "enum", "typing", "types", "inspect", "string", "copy", "ast"),
     *("contextlib", "warnings", "traceback", "logging", "asyncio", "pyarrow", "pyarrow.lib"),

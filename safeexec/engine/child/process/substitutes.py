@@ -1,4 +1,4 @@
-"""What programs and libraries do by calls that the filter refuses (`syscalls.table`), done by others that it allows;
+"""Does what programs and libraries do by calls that the filter refuses (`syscalls.table`) by others that it allows;
 and what would end the process of a mistaken program without a word, done within what there is.
 """
 
@@ -55,9 +55,7 @@ def refuse_programs() -> None:
 
 
 def _limit_recursion() -> None:
-    """Take a recursion limit beyond what the stack has room for as that, so that a recursion without an end is a
-    RecursionError.
-    """
+    """Cut a recursion limit to what the stack has room for, so that an endless recursion is a RecursionError."""
     set_limit = sys.setrecursionlimit
 
     def setrecursionlimit(limit: int, /) -> None:

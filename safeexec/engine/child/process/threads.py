@@ -19,17 +19,17 @@ from safeexec.engine.child.step import violations
 
 _STARTERS = ("start_new_thread", "start_new", "start_joinable_thread")
 _COPIES = {"start_new_thread": "_start_new_thread", "start_joinable_thread": "_start_joinable_thread"}
-"""What `threading` calls them; the second is of 3.13."""
+"""Their names in `threading`; the second is of 3.13."""
 
 
 class Threads:
-    """How many run, and how many may."""
+    """Counts those that run, and refuses one more than may."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._running = 0
         self.started = False
-        """Whether any ran since `ran` was asked last."""
+        """True if any ran since `ran` was asked last."""
         self._lock = _thread.allocate_lock()
 
     def install(self) -> None:

@@ -1,4 +1,4 @@
-"""What a file of a workspace may be called, and whether a file of the host can be given for sessions to begin with.
+"""Checks what a file of a workspace is called, and files of the host that are given for sessions to begin with.
 Also where there is no Linux.
 """
 

@@ -1,4 +1,4 @@
-"""Where the files of a session and of its branches lie, in the directory of their sandbox.
+"""Regions: the places of the files of a session and of its branches, in the directory of their sandbox.
 
 A session has a region, which it cannot list, and in it its workspace, `w`. The region is named in its Landlock rule
 before lockdown, and a fork cannot widen that later; so the region of a branch lies within that of the session that it
@@ -23,7 +23,7 @@ from safeexec.errors import WorkspaceError
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
 UNDONE = (OSError, MemoryError)
-"""What lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
+"""Exceptions with which a removal ends early, for want of descriptors or memory: the sandbox removes what stays."""
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ def needing_room(path: str) -> Iterator[None]:
 
 
 class FileLineage:
-    """What the branches of one session share: the store of file contents, its numbering, the limits."""
+    """Shared by the branches of one session: the store of file contents, its numbering, the limits."""
 
     def __init__(self, store: str, owner: tree.Owner, max_bytes: int, max_files: int) -> None:
         self.store = store
@@ -55,7 +55,7 @@ class FileLineage:
         self.free = tree.free_bytes(store)
         """Room in the file system when the session began."""
         self.over = False
-        """Whether no session has files of it any more."""
+        """True once no session has files of it any more."""
 
     def own(self, fd: int, name: str) -> None:
         """Give the entry of this name in a directory to the children's user."""

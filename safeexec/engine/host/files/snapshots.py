@@ -150,9 +150,7 @@ class Snapshots:
         return {path: entry.mark for path, entry in self.last.items() if stat.S_ISREG(entry.mode)}
 
     def bring_back(self, top: int, snapshot: Snapshot) -> list[str]:
-        """Make the files what they were: changed and deleted ones come back, new ones go. Returns what cannot be
-        brought back.
-        """
+        """Make the files what they were: changed and deleted ones come back, new ones go. Returns what could not be."""
         problems: list[str] = []
         present = dict(tree.walk(top))
         for path in sorted(present, reverse=True):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"safeexec-state-2\n"
 _KEYED = b"safeexec-state-1\n"
-"""What files of before 0.10 begin with."""
+"""The beginning of files of before 0.10."""
 NAMES = 10_000
 """Names that a header tells of at most."""
 _LENGTH = Struct("<Q")
@@ -47,7 +47,7 @@ _MANY = msgspec.Meta(max_length=100_000)
 
 
 class Header(msgspec.Struct, kw_only=True):
-    """What the file says of itself. `failed`: names that could not be saved, with the reason."""
+    """The description of the file in itself. `failed`: names that could not be saved, with the reason."""
 
     policy: str
     digest: str
@@ -118,7 +118,7 @@ class SavedState(NamedTuple):
     payload: int
     """A descriptor of the pickle, for a child."""
     head: bytes
-    """What the file begins with, up to the contents of the files."""
+    """The beginning of the file, up to the contents of the files."""
     sum: bytes
 
     def whole(self) -> bytes:
@@ -184,9 +184,7 @@ def _parts(header: Header, open_file: Callable[[str], int], payload: int) -> Ite
 
 
 def write(real: str, state: Iterable[bytes]) -> None:
-    """Write the `pieces` of a state to a file that `target` gave. It appears whole or not at all. Raises
-    `StateFileError`, OSError.
-    """
+    """Write `pieces` of a state to a file of `target`: it appears whole or not. Raises `StateFileError`, OSError."""
     directory = os.path.dirname(real)
     temporary = os.path.join(directory, f".{secrets.token_hex(8)}.safeexec")
     try:

@@ -33,7 +33,7 @@ class Workspace:
         """The session's region: what the kernel lets it reach, the workspace and what lies beside it."""
         self.path = os.path.join(region.path, tree.WORKSPACE)
         self.is_branch = region.depth > 0
-        """Whether it lies within the region of another session."""
+        """True if it lies within the region of another session."""
         self.owner = lineage.owner
         """uid and gid of the children, where they are not the host's own."""
         self.device = lineage.device
@@ -270,9 +270,7 @@ class Workspace:
             return self._snapshots.bring_back(top, snapshot)
 
     def listing(self) -> dict[str, os.stat_result]:
-        """Return all that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than
-        there may be.
-        """
+        """Return all that there is, by path, directories before their entries. Raises `WorkspaceError` for too much."""
         with self._opened() as top:
             return dict(tree.counted([tree.walk(top)], self._lineage.max_bytes, self._lineage.max_files))
 

@@ -17,9 +17,7 @@ from safeexec.errors import SandboxBusy, WorkspaceError
 
 
 class WorkspaceRoot:
-    """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`, or when
-    the program ends.
-    """
+    """The directory of one sandbox, with its lineages. Removed with all in it by `close`, or when the program ends."""
 
     def __init__(self) -> None:
         self._lock, self.path = -1, ""
@@ -45,7 +43,7 @@ class WorkspaceRoot:
         self.owner: tree.Owner = None
         """uid and gid of the children, where they are not the host's own."""
         self.turns = False
-        """Whether there may be one lineage at a time, as nothing keeps the files of two apart."""
+        """True if there may be one lineage at a time, as nothing keeps the files of two apart."""
         self._newest: FileLineage | None = None
         self._numbers = count(1)
         # Others may pass through to their own directory; only the host can list.

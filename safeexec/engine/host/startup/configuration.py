@@ -1,4 +1,4 @@
-"""What a zygote is told before it prepares itself: the policy as data, the plan for the kernel, what to import."""
+"""Tells a zygote, before it prepares itself, the policy as data, the plan for the kernel, what to import."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SYMBOLIC_PRELOAD = (
     *("sympy.integrals.manualintegrate", "sympy.integrals.risch", "sympy.physics.units", "sympy.sets.setexpr"),
     *("sympy.stats", "sympy.tensor.tensor"),
 )
-"""What `from numpy import *` imports, which `sympy.lambdify` does, and sympy with what `solve`, `integrate` and
+"""Modules that `from numpy import *` imports, which `sympy.lambdify` does, and sympy with what `solve`, `integrate` and
 `simplify` import when they are first called (together 0.6 s): for children that open no files.
 """
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
 
 _WORKSPACE_LINKS = (("/home/user", "/proc/self/cwd"), ("/mnt/data", "/proc/self/cwd"))
-"""Where programs that were written for other services look for their files: in a new root that is the directory that a
-session works in, its workspace until the program changes it.
+"""The places where programs that were written for other services look for their files: in a new root that is the
+directory that a session works in, its workspace until the program changes it.
 """
 _INPUT_LINKS = (("/dev/stdin", "/proc/self/fd/0"), ("/dev/fd", "/proc/self/fd"))
 """Not /dev/stdout and /dev/stderr: a program that opens one to write would empty the file of what it has printed."""
@@ -46,7 +46,7 @@ _DEVICES = ("/dev/null", "/dev/urandom")
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _USERS = 256
-"""How many user ids each host process takes."""
+"""The number of user ids that each host process takes."""
 _counter = itertools.count()
 
 _WITHOUT = {
@@ -72,7 +72,7 @@ class User(NamedTuple):
 
 
 class Confinement(NamedTuple):
-    """What `plan` decided; `user` owns the workspaces directory (None: the host's own user does)."""
+    """The decision of `plan`; `user` owns the workspaces directory (None: the host's own user does)."""
 
     zygote: ZygoteConfinement
     child: ChildConfinement

@@ -60,9 +60,7 @@ class Launched:
     __slots__ = ("log", "pid", "pidfd", "socket")
 
     def __init__(self, environment: dict[str, str]) -> None:
-        """Exec the interpreter with `environment`, what the loader needs and nothing else, and one socket. Raises
-        `ProtectionError`.
-        """
+        """Exec the interpreter with `environment`, what the loader needs, and one socket. Raises `ProtectionError`."""
         if sys.platform != "linux":
             raise ProtectionError(
                 f"this is {sys.platform}: only Linux can hold guest code, in a virtual machine or a container"

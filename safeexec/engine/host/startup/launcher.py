@@ -25,7 +25,7 @@ START_SECONDS = 60.0
 CLOSE_SECONDS = 5.0
 _GIVEN_SPACE = socket.CMSG_SPACE(3 * 4)
 FULL_SECONDS = 10.0
-"""How long the zygote's socket may stay full; it forks in 1 ms."""
+"""Time that the zygote's socket may stay full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 
@@ -41,7 +41,7 @@ class ZygoteHandle:
         self._inner = -1
         self._given: tuple[int, ...] = ()
         self._commands = self.socket
-        """Where commands are asked for."""
+        """The socket on which commands are asked for."""
         self.proc = -1
         """The ``/proc`` that its children see, -1 where that is no concern."""
         self.gate = ForkGate(-1, -1)

@@ -1,4 +1,4 @@
-"""Which files must be executed to run the programs that a policy lists (`danger_allow_commands`).
+"""Finds the files that must be executed to run the programs that a policy lists (`danger_allow_commands`).
 
 A program is more than its file: a script needs its interpreter, a dynamic executable its loader. All of them, and
 nothing else, may be executed.

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 class Given(Struct, frozen=True):
-    """What a person gives in the place of a tool that has put itself off."""
+    """The value that a person gives in the place of a tool that has put itself off."""
 
     value: Any
 
 
 Decided = Allow | Deny | Given | None
-"""What was answered to this very call, which had been put off."""
+"""The answer to this very call, which had been put off."""
 
 
 class RelayedAnswer(Struct, frozen=True):
-    """What became of a call: a value as it crosses, or what the guest sees raised."""
+    """The outcome of a call: a value as it crosses, or what the guest sees raised."""
 
     outcome: Literal["ok", "error", "refused", "broken", "waiting"]
     """``broken``: no honest child makes such a call, and the step ends; ``waiting``: it was put off."""
@@ -56,7 +56,7 @@ class RelayedAnswer(Struct, frozen=True):
     error_type: str = ""
     error: str = ""
     inside: bool = False
-    """Whether the function itself raised the error."""
+    """True if the function itself raised the error."""
     note: str = ""
     """The note of a call that was put off; the two below are of such a call, too."""
     seconds: float | None = None

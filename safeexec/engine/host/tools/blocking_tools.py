@@ -18,7 +18,7 @@ from contextvars import copy_context
 from typing import Any
 
 END_SECONDS = 1.0
-"""How long the last owner waits for the thread to end."""
+"""Time that the last owner waits for the thread to end."""
 
 _lock = threading.RLock()
 """Taken again where it is held already: what is allocated there may have the garbage collector end a sandbox."""

@@ -23,9 +23,9 @@ from safeexec.errors import ToolError
 from safeexec.protocol import messages as m
 
 EFFECT_ATTRIBUTE = "__safeexec_effect__"
-"""Where `effects.tool` leaves what becomes of the effect of one tool."""
+"""The attribute in which `effects.tool` leaves what becomes of the effect of one tool."""
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
-"""Where `toolkit.limited` leaves the deadline of one tool, seconds."""
+"""The attribute in which `toolkit.limited` leaves the deadline of one tool, seconds."""
 _MESSAGE = 2000
 Failed = Literal["error", "refused"]
 
@@ -44,9 +44,9 @@ class Tool:
         self.function = function
         self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
         self.effect: Any = getattr(function, EFFECT_ATTRIBUTE, None)
-        """What becomes of its effect (`effects.EffectRule`), if that was declared."""
+        """The rule of its effect (`effects.EffectRule`), if that was declared."""
         self.deferred = False
-        """Whether a call of it is written down and carried out later, when all of them are approved together."""
+        """True if a call of it is written down and carried out later, when all of them are approved together."""
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  (an object whose __call__ is a coroutine function)
         )
@@ -57,7 +57,7 @@ class Tool:
         hints = checked(name, function)
         self._hints = {parameter: hint for parameter, hint in hints.items() if parameter in self.signature.parameters}
         self.checked = bool(self._hints) or hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
-        """Whether arguments are bound here: to be checked against type hints, or because the function takes more than
+        """True if arguments are bound here: to be checked against type hints, or because the function takes more than
         it declares. Else Python's own binding says all there is to say.
         """
 
@@ -163,15 +163,13 @@ def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., 
 
 
 _NOT_PASSED_ON = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit)
-"""What a function of the host may raise and must not reach the core: guest code, or a generator, would take the first
+"""Exceptions of a function of the host that must not reach the core: guest code, or a generator, would take the first
 three for the end of a loop; SystemExit (argparse raises it) would end the host.
 """
 
 
 def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Return `function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than
-    the call.
-    """
+    """Return `function(...)`, or what is to be awaited. An exception that would end more is a `ToolError`."""
     try:
         value = function(*args, **kwargs)
     except _NOT_PASSED_ON as error:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
 
 _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
-"""What crosses as itself, and would be text in JSON."""
+"""Types whose values cross as themselves, and would be text in JSON."""
 
 
 class PendingCall(msgspec.Struct, frozen=True):
@@ -194,9 +194,7 @@ class Toolbox(AnswersCalls):
         return payload.data
 
     def _approve(self, tool: Tool, bound: inspect.BoundArguments, decided: Allow | Deny | None) -> Core[None]:
-        """Ask the host for this call, unless it has `decided`; what it edits is put into `bound`. Raises `RefusedCall`,
-        and `PutOff`.
-        """
+        """Ask the host for this call, unless it has `decided`; edit `bound`. Raises `RefusedCall`, and `PutOff`."""
         if decided is None:
             approval = self.approval
             if approval is None:
@@ -222,7 +220,7 @@ class Toolbox(AnswersCalls):
 
 
 class Raised(Exception):
-    """What a tool's function raised while it ran."""
+    """An exception that a tool's function raised while it ran."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
