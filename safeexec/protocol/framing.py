@@ -57,6 +57,7 @@ class FrameReader:
         payloads = []
         while len(self._buffer) >= HEADER.size:
             (size,) = HEADER.unpack_from(self._buffer)
+            # As much of it as has come: who does not know it is told so at the first wrong byte, not at a whole head.
             if not self._token.startswith(self._buffer[HEADER.size : head]):
                 raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
             if size > self._cap:

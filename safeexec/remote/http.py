@@ -254,7 +254,7 @@ def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
     body = response.read(MAX_MESSAGE + 1)
     if len(body) > MAX_MESSAGE:
         raise ProtocolError(f"the server sent more than {MAX_MESSAGE} bytes at once")
-    if response.length:
+    if response.length:  # so many are missing of those that were announced
         raise IncompleteRead(body, response.length)
     try:
         message = parsed(body)

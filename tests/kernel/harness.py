@@ -72,6 +72,8 @@ def main() -> None:
 
     if job["ordinary"] and os.geteuid() == 0:
         _become_ordinary(job["base"], library_paths((str(_ROOT),)))
+    elif os.geteuid() == 0:
+        os.setgroups([os.getgid()])  # as most have that became root by a login
     if not job["namespaces"]:
         refuse_namespaces()
     from safeexec.engine.host.startup import confinement

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 
 import pytest
 
-from safeexec.engine.linux import landlock
+from safeexec.engine.child.process.lockdown import Lockdown
+from safeexec.engine.linux import landlock, seccomp
+from safeexec.engine.policy.kernel import SPARE_DESCRIPTORS
+from safeexec.engine.policy.model import Policy
+from safeexec.protocol.confinement import ChildConfinement
+from tests.engine.linux.forked import exit_status
 from tests.kernel.conftest import Run
 
 SECRET = "5eaf00d5"
@@ -134,6 +140,34 @@ print(len(open('/proc/self/maps').readlines()) > 10, len(os.listdir('/proc/self/
         assert "/etc/hosts" not in "".join(lines) and "eth" not in "".join(lines), lines
 
 
+IN_VIEW = """
+import json, os
+python = os.path.dirname(os.__file__)
+places = {'/': '/', 'python': python, 'device': '/dev/null', 'workspace': WORKSPACE}
+kinds = os.ST_RDONLY, os.ST_NOSUID, os.ST_NODEV
+print(json.dumps({
+    'mounts': {name: [bool(os.statvfs(place).f_flag & kind) for kind in kinds] for name, place in places.items()},
+    'there': [path for path in (SECRET, '/.old', '/etc/shadow', '/boot') if os.path.lexists(path)],
+    'processes': [name for name in os.listdir('/proc') if name.isdigit()],
+    'own': str(os.getpid()),
+    'groups': open('/proc/self/setgroups').read().strip(),
+    'users': [line.split()[2] for line in open('/proc/self/uid_map')],
+}))
+"""
+
+
+def test_a_new_root_shows_what_is_planned_and_lets_the_workspace_alone_be_written(run: Run, situation: str) -> None:
+    if situation.endswith("without-namespaces"):
+        pytest.skip("the host's root is in view, where Landlock says what is opened")
+    told = json.loads(run(IN_VIEW).output)
+    assert told["mounts"] == {
+        "/": [True, True, True], "python": [True, True, True], "device": [True, True, False],
+        "workspace": [False, True, True],
+    }  # fmt: skip
+    assert told["there"] == [] and told["processes"] == [told["own"]], "not even the zygote, which is process 1"
+    assert told["groups"] == "deny" and told["users"] == ["1"]
+
+
 def test_every_attempt_to_get_out_is_refused(run: Run) -> None:
     outcome = run(_many(OUTSIDE), secret=SECRET)
     sections = _sections(outcome.output)
@@ -152,6 +186,7 @@ sent = ctypes.c_int()
 L.prctl(2, ctypes.byref(sent), 0, 0, 0)  # PR_GET_PDEATHSIG
 print(json.dumps({
     'rights': [int(status[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb')],
+    'to gain': int(status['CapBnd'], 16),
     'no new ones': int(status['NoNewPrivs']), 'filtered': int(status['Seccomp']),
     'looked into': L.prctl(3, 0, 0, 0, 0),  # PR_GET_DUMPABLE
     'ends with its parent': sent.value,
@@ -167,17 +202,33 @@ LIMITS = {"CORE": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "RTPRIO": 0, "NICE": 0, "SIGPE
 
 @pytest.mark.parametrize("profile", ["confined-python", "standard"])
 def test_each_right_is_given_up(run: Run, situation: str, profile: str) -> None:
-    told = json.loads(run(GIVEN_UP.replace("LIMITS", repr([*LIMITS, "CPU", "FSIZE"])), profile).output)
+    told = json.loads(run(GIVEN_UP.replace("LIMITS", repr([*LIMITS, "CPU", "FSIZE", "NOFILE"])), profile).output)
     assert told["rights"] == [0] * 4 and told["no new ones"] == 1 and told["filtered"] == 2
+    assert told["to gain"] == 0 or situation != "root-without-namespaces", "a new user namespace has its own bound"
     assert told["looked into"] == 0 and told["ends with its parent"] == signal.SIGKILL
     limits = told["limits"]
+    most = LIMITS | {"NOFILE": Policy.load(profile).limits.open_files + SPARE_DESCRIPTORS}
     for name, (soft, hard) in limits.items():
-        assert soft == hard and 0 <= hard <= LIMITS.get(name, 1 << 50), name
+        assert soft == hard and 0 <= hard <= most.get(name, 1 << 50), name
     writes = profile == "confined-python"
     counted = not situation.endswith("without-namespaces")
     assert (told["user"] == 65534) == (counted and not writes), "only who makes files has a name in its namespace"
     assert told["policy"] == os.SCHED_OTHER and told["descriptors"] == [0, 1, 2]
     assert not (told["groups"] and situation.startswith("root")), "others may not change theirs"
+
+
+def test_a_child_whose_parent_has_gone_ends_before_it_runs_anything() -> None:
+    """Of its end no signal came, if it was before the child had asked for one."""
+
+    def act(parent: int) -> None:
+        seccomp.set_no_new_privs()
+        plan = ChildConfinement(memory_bytes=1 << 28, cpu_seconds=60, file_bytes=1 << 20, open_files=64, processes=None)
+        lockdown = Lockdown(plan)
+        lockdown.parent = parent
+        lockdown.apply()
+        os._exit(7)
+
+    assert [exit_status(partial(act, parent)) for parent in (os.getpid(), os.getpid() + 1)] == [7, 0]
 
 
 @pytest.mark.skipif("os.uname().machine != 'x86_64'")

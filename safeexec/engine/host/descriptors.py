@@ -30,6 +30,7 @@ class _Ledger:
 
 
 _ledger = _Ledger()
+# A fork has no session of its parent's, and its lock may be held by a thread that is not there.
 os.register_at_fork(after_in_child=_ledger.__init__)  # type: ignore[misc]
 
 

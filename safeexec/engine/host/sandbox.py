@@ -353,8 +353,7 @@ class SandboxCore:
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
             command = commands.RunningCommand(self.children.policy, workspace, group)
-            result = yield from commands.run(self.children, argv, command, workspace.path, timeout)
-            return result
+            return (yield from commands.run(self.children, argv, command, workspace.path, timeout))
         finally:
             if group is not None:
                 control_groups.give_up(group)

@@ -16,11 +16,12 @@ AT_FDCWD = -100
 
 libc = ctypes.CDLL(None, use_errno=True)
 
-raw_syscall: Any = ctypes.CDLL(None, use_errno=True)["syscall"]
+# By an index each is a function of its own, whose types are nobody else's.
+raw_syscall: Any = libc["syscall"]
 raw_syscall.argtypes = [ctypes.c_long] * 7
 raw_syscall.restype = ctypes.c_long
 
-_prctl: Any = ctypes.CDLL(None, use_errno=True)["prctl"]
+_prctl: Any = libc["prctl"]
 _prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 _prctl.restype = ctypes.c_int
 

@@ -74,7 +74,7 @@ def enter_new_root() -> None:
 
     The mount namespace must be private to the caller. Raises OSError (EINVAL in a chroot or an initramfs).
     """
-    mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    mount("none", "/", None, _MS_REC | _MS_PRIVATE)  # or a host that shares its mounts, as systemd does, got these
     stage = next((path for path in _STAGE_CANDIDATES if os.path.isdir(path)), "/tmp")
     mount("safeexec", stage, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=4096")
     os.mkdir(f"{stage}{_OLD_ROOT}", 0o755)
@@ -91,7 +91,7 @@ def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
     elif not os.path.exists(path):
         os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
-    mount(source, path, None, _MS_BIND | _MS_REC)
+    mount(source, path, None, _MS_BIND | _MS_REC)  # which takes no MS_RDONLY: a file behind it could be written
     # A device on a read-only mount can be written to all the same; its times and mode, which the host's are, cannot.
     flags = MOUNT_NOSUID | (0 if writable else MOUNT_READ_ONLY) | (0 if devices else MOUNT_NODEV)
     set_flags(path, flags)
@@ -131,6 +131,7 @@ def cover(directory: str, kept: str | None) -> None:
 
 def leave_old_root() -> None:
     """Detach the old root. Raises OSError."""
+    # Without the flag it is EBUSY: the interpreter and its libraries were mapped from there.
     check(libc.umount2(_OLD_ROOT.encode(), _MNT_DETACH), "umount of the old root")
     os.rmdir(_OLD_ROOT)
 

@@ -34,7 +34,7 @@ def prefer_one_core(listener: int) -> None:
 
 def receive(listener: int) -> Request | None:
     """Return the next call that waits. None when its caller has been killed meanwhile."""
-    buffer = bytearray(_REQUEST_BYTES)
+    buffer = bytearray(_REQUEST_BYTES)  # all zero: any other byte is EINVAL, so that the struct may grow
     try:
         fcntl.ioctl(listener, _RECEIVE, buffer)
     except OSError as error:
@@ -47,6 +47,7 @@ def receive(listener: int) -> Request | None:
 def answer(listener: int, request: int, error: int = 0) -> bool:
     """Have the call made, or fail with this errno. False when its caller has been killed."""
     try:
+        # To have it made is safe: what the filter judged, the flags of clone, lies in a register, and not in memory.
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(request, 0, -error, 0 if error else _CONTINUE))
     except OSError as problem:
         if problem.errno != errno.ENOENT:

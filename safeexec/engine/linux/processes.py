@@ -86,7 +86,7 @@ def exit_status(descriptor: int) -> int | None:
 
 def cpu_clock(pid: int) -> int:
     """Return the clock of `time.clock_gettime` for the CPU time of process `pid`, all threads. Needs no permission."""
-    return (~pid << 3) | 2
+    return (~pid << 3) | 2  # as clock_getcpuclockid(3) makes it: 2 is CPUCLOCK_SCHED, 4 one thread
 
 
 def cpu_seconds(pid: int) -> float | None:
@@ -208,7 +208,7 @@ def _close_range(first: int, last: int) -> None:
     except OSError as error:
         if error.errno != errno.ENOSYS:  # before 5.9
             raise
-        os.closerange(first, min(last, 1 << 16) + 1)
+        os.closerange(first, min(last, 1 << 16) + 1)  # one call for each: up to 2**31 that would be minutes
 
 
 IDENTITY_SPACE = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
@@ -330,7 +330,8 @@ def _runs(thread: int) -> bool:
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
-    """Return a line of ``/proc/PID/stat`` from the state on."""
+    """Return a line of ``/proc/PID/stat`` from the state on, which is field 3 of proc(5)."""
+    # Behind the last bracket: a guest chooses what its processes are called (PR_SET_NAME), brackets and all.
     line = _read(f"{pid}/stat")
     return line.rpartition(b")")[2].split() if line else None
 

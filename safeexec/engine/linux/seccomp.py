@@ -43,7 +43,7 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
     table = numbers(machine_name)
     by_number = {table[name]: rule for name, rule in rules.items() if name in table}
     program = bpf.Assembler()
-    program.load(_ARCH)
+    program.load(_ARCH)  # before the number, which means another call on each architecture
     program.branch(bpf.EQUAL, ARCHITECTURES[machine_name], if_false="kill")
     program.load(_NUMBER)
     intervals = _intervals(by_number, max(table.values()))
@@ -121,7 +121,7 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
             program.branch(bpf.EQUAL, value, if_false=following)
         program.jump(verdict)
         program.label(following)
-        if len(words) > 1:
+        if len(words) > 1:  # whichever of them failed lies in the accumulator here
             loaded = None
     program.answer(ERRNO | rule.error)
 
@@ -189,7 +189,7 @@ def install_fork_gate() -> int:
     for offset, value in (
         (_ARCH, ARCHITECTURES[machine()]),
         (_NUMBER, numbers()["clone"]),
-        (_ARGUMENTS, FORK_FLAGS),
+        (_ARGUMENTS, FORK_FLAGS),  # the lower word is all that the kernel takes of the flags (`lower_32_bits`)
     ):
         program.load(offset)
         program.branch(bpf.EQUAL, value, if_false="allow")

@@ -218,6 +218,7 @@ def _controls(commands: tuple[int, ...]) -> Rule:
     make sets O_APPEND where it can.
     """
     flags = _equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)
+    # A check knows equality alone: a descriptor is 4 or more where one of these bits is set.
     others = ((*flags, Check(0, 1 << bit, 1 << bit)) for bit in range(2, _DESCRIPTOR_BITS))
     return allow_if(*((_equal(1, command),) for command in commands), (*flags, Check(2, _O_APPEND, 0)), *others)
 

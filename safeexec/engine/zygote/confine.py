@@ -48,6 +48,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     """
     step = "look at the host's process"
     try:
+        # By this the zygote asks after its reaper: as process 1 of its namespace it has 0 for a parent's number.
         outer = os.pidfd_open(os.getpid())
         parent = os.getppid()
         # None where it lies outside of this pid namespace: then only the socket tells its end.
@@ -70,8 +71,8 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         step = "become an unprivileged user"
         _drop_rights(plan)
         step = "tie the zygote to its reaper"
-        make([processes.setting_death_signal()])
-        if processes.has_ended(outer):
+        make([processes.setting_death_signal()])  # behind the change of user, which would clear it
+        if processes.has_ended(outer):  # before that was set: then no signal comes
             os._exit(0)
         os.close(outer)
         step = "restrict files with Landlock"
@@ -124,7 +125,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
         if not os.path.lexists(place):
             os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
             os.symlink(target, place)
-    namespaces.mount_proc()
+    namespaces.mount_proc()  # EPERM in a user namespace without the old root, where another /proc is in full view
     namespaces.leave_old_root()
     namespaces.make_root_read_only()
 
@@ -163,7 +164,7 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
         heard, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         told_to_end: list[int] = []
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # a signal without a handler writes nothing into the pipe
         signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
         zygote = os.pidfd_open(inner)
         ends = [descriptor for descriptor in (host, zygote) if descriptor is not None]

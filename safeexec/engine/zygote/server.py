@@ -178,7 +178,7 @@ class Zygote:
         made for itself cost another 130 pages of 4 KiB.
         """
         guest, link = self.server.guest, self.server.link
-        os.dup2(shared, 1)
+        os.dup2(shared, 1)  # for this moment: the call that maps it was made ready in the zygote, for descriptor 1
         guest.streams.log.share()
         os.dup2(stdout, 1)
         os.dup2(stderr, 2)
@@ -267,7 +267,7 @@ def _say_ready(zygote: Zygote, mechanisms: list[Mechanism], configure: m.Configu
     if configure.command is not None:
         sent["commands"] = zygote.begin_commands()
     if configure.confinement.fork_gate:
-        sent["gate"] = seccomp.install_fork_gate()
+        sent["gate"] = seccomp.install_fork_gate()  # from here on this process's own forks ask, too
         detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":

@@ -208,7 +208,7 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
         return clock.now_ns
 
     def clock_gettime_ns(clk_id: int, /) -> int:
-        real.clock_gettime_ns(clk_id)
+        real.clock_gettime_ns(clk_id)  # OSError for a number that is no clock
         return clock.now_ns if clk_id in wall else clock.count_ns()
 
     def clock_gettime(clk_id: int, /) -> float:

@@ -53,7 +53,6 @@ class Lockdown:
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
         violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
-        seccomp.set_no_new_privs()
         self.plan = plan
         self._uid, self._gid = os.getuid(), os.getgid()
         self.parent = os.getpid()
@@ -159,6 +158,7 @@ def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
 def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
     """Return the filter, and where in its bytes the child's own pid belongs."""
     program = seccomp.build(rules_for(plan))
+    # `k` of a sock_filter begins at its fifth byte of eight.
     places = [index * 8 + 4 for index, instruction in enumerate(program) if instruction.k == OWN_PID]
     return seccomp.prepare(program), places
 

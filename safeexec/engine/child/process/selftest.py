@@ -42,7 +42,7 @@ def try_everything(memory_bytes: int, processes: int) -> list[Mechanism]:
             *((f"opening {path}", lambda path=path: os.close(os.open(path, os.O_RDONLY))) for path in _OUTSIDE),
             ("making a file in /", lambda: os.close(os.open("/safeexec-probe", os.O_WRONLY | os.O_CREAT, 0o600))),
         ),
-        "signals": (("a signal to the parent", lambda: os.kill(os.getppid() or 1, 0)),),
+        "signals": (("a signal to the parent", lambda: os.kill(os.getppid() or 1, 0)),),  # 0: its own group
         # Zeroed memory is address space until it is touched, so that this costs nothing where it succeeds.
         "rlimits": ((f"an allocation of {wanted >> 20} MiB", lambda: bytearray(wanted)),),
         "no-new-privs": (("gaining rights", _gain_rights),),

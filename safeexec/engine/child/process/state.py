@@ -150,13 +150,12 @@ class _StateUnpickler(pickle.Unpickler):
         return FunctionType(code, globals, *parts)
 
 
-def specials(
-    namespace: dict[str, Any], builtins: Mapping[str, Any], hidden: frozenset[str]
-) -> dict[tuple[str, str], Any]:
+def specials(guest: Guest) -> dict[tuple[str, str], Any]:
     """Return what belongs to the sandbox, by kind and name. ``_``, the last value, is the guest's."""
+    namespace, builtins = guest.namespace, guest.language.builtins
     found = {("builtin", name): value for name, value in builtins.items() if not isinstance(value, type)}
     found.pop(("builtin", "_"), None)
-    found |= {("sandbox", name): namespace[name] for name in hidden if name in namespace}
+    found |= {("sandbox", name): namespace[name] for name in guest.hidden if name in namespace}
     found["sandbox", "namespace"] = namespace
     # Values that every process has anyway travel by value.
     return {key: value for key, value in found.items() if value is not None and not isinstance(value, (str, bool, int))}
@@ -172,7 +171,7 @@ def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
     if fd is None:
         return m.Saved(0, [], {}, {}, NO_FILE)
     names = guest.names()[: m.MANY]
-    own = specials(guest.namespace, guest.language.builtins, guest.hidden)
+    own = specials(guest)
     with open(fd, "w+b") as file:
         try:
             with determinism.paused():  # names of classes are random, and no numbers of the program's
@@ -193,7 +192,7 @@ def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
     guest.repeatable.seen.unpredictable = True  # whatever it loads, no step has named
     if fd is None:
         return m.Done(problem=NO_FILE)
-    own = specials(guest.namespace, guest.language.builtins, guest.hidden)
+    own = specials(guest)
     rest: Any = None
     with open(fd, "rb") as file:
         try:
@@ -282,7 +281,7 @@ def libraries() -> dict[str, str]:
 
 
 def undump(
-    file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], foreign: bool = False
+    file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], foreign: bool
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles
     say: only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what

@@ -179,7 +179,7 @@ def _entered(top: str | int, parts: list[str], make: bool, owner: Owner) -> Iter
             inner = os.open(part, ENTERED, dir_fd=directory)
             os.close(directory)
             directory = inner
-            if made and owner is not None:
+            if made and owner is not None:  # as in `give_access`
                 os.chown(f"/proc/self/fd/{directory}", *owner)
         yield directory
     finally:
@@ -235,7 +235,7 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
             with contextlib.suppress(OSError):
                 try:
                     os.unlink(inner, dir_fd=here)
-                except IsADirectoryError:
+                except IsADirectoryError:  # as Linux says, where POSIX has EPERM
                     give_access(here, inner)
                     os.rename(inner, f"{moved}{len(found)}", src_dir_fd=here, dst_dir_fd=top)
                     found.append(f"{moved}{len(found)}")
@@ -280,4 +280,5 @@ def give_access(above: int, name: str, rights: int = 0o700) -> None:
     with held(os.open(name, ENTERED, dir_fd=above)) as fd:
         mode = os.fstat(fd).st_mode
         if mode & rights != rights:
+            # By its name in /proc: fchmod takes no descriptor of O_PATH (EBADF), and no other opens without rights.
             os.chmod(f"/proc/self/fd/{fd}", mode & 0o777 | rights)

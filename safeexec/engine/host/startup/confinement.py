@@ -237,7 +237,7 @@ def unprivileged_user() -> User:
         wanted = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
         user = User(_mapped("/proc/self/uid_map", wanted), _mapped("/proc/self/gid_map", wanted))
         try:
-            os.getpriority(os.PRIO_USER, user.uid)
+            os.getpriority(os.PRIO_USER, user.uid)  # ESRCH where no process is this user's
         except ProcessLookupError:
             break
     return user

@@ -91,6 +91,7 @@ class Launched:
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), CONTROL_FD),
                 ],
                 setsid=True,
+                # An exec keeps what a thread of the host blocks, and what the host ignores: SIGPIPE every Python does.
                 setsigmask=(),
                 setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
             )

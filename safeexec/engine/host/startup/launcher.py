@@ -55,7 +55,7 @@ class ZygoteHandle:
     def start(self, configure: m.Configure) -> Core[None]:
         """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its words if it cannot."""
         try:
-            note_boot(0.0)
+            note_boot(0.0)  # until this one has said how long it took: the machine may be faster than for the last
             yield from self._send(configure)
             message = yield from self._receive(monotonic() + patient(START_SECONDS))
         except BaseException:

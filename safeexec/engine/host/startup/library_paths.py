@@ -156,7 +156,7 @@ def _list(directory: str) -> list[str]:
 def _links_on(path: str) -> Iterator[tuple[str, str]]:
     """Yield (place, target) of every symlink on the way to `path`, targets included."""
     parts, place = path.strip("/").split("/"), "/"
-    for _ in range(256):
+    for _ in range(256):  # names and links: a circle of links ends here, as it does in the kernel after 40 (ELOOP)
         if not parts:
             return
         here = os.path.join(place, parts.pop(0))

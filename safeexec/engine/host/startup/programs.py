@@ -72,6 +72,7 @@ def _loader(path: str) -> str | None:
         header = file.read(64)
         if len(header) < 64 or header[4:6] != b"\x02\x01":
             return None
+        # e_phoff, e_phentsize, e_phnum
         offset, size, count = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
         for index in range(min(count, 64)):
             file.seek(offset + index * size)
