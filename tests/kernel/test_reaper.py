@@ -81,6 +81,28 @@ def test_the_reaper_is_told_to_end(situation: str, base: Path, number: int) -> N
             _signal(member.pid, signal.SIGKILL)
 
 
+@pytest.mark.skipif("os.geteuid() != 0", reason="what a process has open is told to root")
+def test_neither_reaper_nor_zygote_keeps_a_right(situation: str, base: Path) -> None:
+    """Each leads a session of its own. The reaper has open what it waits for: host, zygote, and a pipe for signals."""
+    with _start(situation, base) as host:
+        family = _family(host, base)
+        try:
+            (reaper,) = (member.pid for member in family if member.ppid == host.pid)
+            (zygote,) = (one.pid for one in family if one.ppid == reaper and one.sid == one.pid)
+            until(lambda: _rights(reaper) == _rights(zygote) == 0)
+            # Of root: no other of the same user may look into it.
+            until(lambda: {os.stat(f"/proc/{pid}/environ").st_uid for pid in (reaper, zygote)} == {0})
+            until(lambda: len(os.listdir(f"/proc/{reaper}/fd")) == 4)
+        finally:
+            host.kill()
+        until(lambda: not _living(family))
+
+
+def _rights(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("CapPrm", "CapEff")))
+
+
 def _signal(pid: int, number: int) -> bool:
     descriptor = os.pidfd_open(pid)
     try:
