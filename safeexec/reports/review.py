@@ -14,9 +14,10 @@ import msgspec
 from safeexec.common.matching import suggestion
 from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import WORDS, name_access
-from safeexec.engine.policy.checks import is_module
+from safeexec.engine.policy.checks import is_hinted, is_module, lacking_part
 from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.engine.policy.loader import Mistake
+from safeexec.engine.policy.names import REFUSED_ATTRIBUTES
 from safeexec.engine.policy.places import names, stem
 from safeexec.engine.policy.requirements import coming
 from safeexec.engine.policy.settings import PolicyData
@@ -97,8 +98,10 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         top = module.partition(".")[0]
-        if _is_own(rule, policy) and top not in fetched and not is_module(module):
-            yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
+        if _is_own(rule, policy) and top not in fetched:
+            lacking = lacking_part(module) if is_module(module) else "the module is not installed"
+            if lacking and top not in sys.stdlib_module_names:
+                yield PolicyFinding(rule, path, lacking, harmless=True)
         if (row := refusals.of_module(module)) is not None:
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
         written = [*(chosen.names or ())]
@@ -111,7 +114,8 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
             if row is not None and not name_access(module, name, plan).allowed:
                 yield _finding(policy, f"{path}.{name}", f"it stays refused: {row.text}")
             elif top in sys.stdlib_module_names and not _has(module, name):
-                hint = suggestion(name, dir(import_module(module)))
+                is_word = name in ("all", "none")
+                hint = f"; write `{module}: {name}`" if is_word else suggestion(name, dir(import_module(module)))
                 yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")
 
 
@@ -151,9 +155,9 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
         text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
         yield _finding(policy, "filesystem", text, harmless=True)
     for name in policy.tools.approval:
-        if name != "*" and name not in policy.tools.allow:
-            text = f"`tools.allow` leaves {name} out, so nobody is asked about it"
-            yield PolicyFinding(policy.origin("tools.approval"), f"tools.approval.{name}", text)
+        path = f"tools.approval.{name}"
+        if name != "*" and name not in policy.tools.allow and _is_own(policy.origin(path), policy):
+            yield _finding(policy, path, f"`tools.allow` leaves {name} out, so nobody is asked about it")
     seen: set[str] = set()
     for module, chosen in policy.imports.items():
         for setting, value in wanted(module, chosen).items() if module not in WORDS else ():
@@ -164,7 +168,11 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Yield names of modules that are refused and do not exist: they are misspelt, and something else stays open."""
+    """Yield what is refused and does not exist, so that something else stays open; and what nothing refuses."""
+    for name in policy.attributes.danger_allow:
+        if name not in REFUSED_ATTRIBUTES and _is_own(policy.origin(f"attributes.danger_allow.{name}"), policy):
+            text = f"nothing refuses it{suggestion(name, REFUSED_ATTRIBUTES)}"
+            yield _finding(policy, f"attributes.danger_allow.{name}", text, harmless=True)
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
         if module.partition(".")[0] in sys.stdlib_module_names and not _has(module, leaf):
@@ -174,6 +182,8 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 def _hints(policy: PolicyData, judge: Judge) -> Iterator[PolicyFinding]:
     for name in policy.hints:
+        if not is_hinted(name) or not _is_own(policy.origin(f"hints.{name}"), policy):
+            continue  # others that extend the same file may refuse what the hint is for
         answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.
         if answer.allowed and answer.kind not in ("name", "setting"):

@@ -126,14 +126,22 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(path, "a module is written as in an import statement, such as numpy or os.path")
         elif not is_module(module) and top not in _OF_DATA and (meant := nearest(module, known, worst=TYPING_ERROR)):
             yield source.mistake(path, f"no module of this name is installed; did you mean {meant[0]}?")
-        elif top in sys.stdlib_module_names and module not in sys.modules:
-            above, rest, folders = module_of(module)
-            if rest:
-                hint = suggestion(rest.partition(".")[0], [found.name for found in iter_modules(folders)])
-                yield source.mistake(path, f"{above} has no module of this name{hint}")
+        elif top in sys.stdlib_module_names and (lacking := lacking_part(module)):
+            yield source.mistake(path, lacking)
         for where, name in _written(entry, path):
             if not _is_dotted(name):
                 yield source.mistake(where, f"{name!r} is no name")
+
+
+def lacking_part(module: str) -> str:
+    """Return that the package of a module has no such part, and which was meant; "" where it has. Nothing is
+    imported, so that a part which the package makes when it runs counts as one that it does not have.
+    """
+    above, rest, folders = ("", "", ()) if module in sys.modules else module_of(module)
+    if not rest:
+        return ""
+    hint = suggestion(rest.partition(".")[0], [found.name for found in iter_modules(folders)])
+    return f"{above} has no module of this name{hint}"
 
 
 _OF_DATA = (
@@ -149,11 +157,16 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
     if len(written) > MOST_HINTS:
         yield source.mistake("hints", f"{len(written)} hints; a policy has at most {MOST_HINTS}")
     for name, text in written.items():
-        if not (name in CONSTRUCTS or _is_dotted(name)):
+        if not is_hinted(name):
             expected = "a refused name, such as random, numpy.load, open, __globals__ or while"
             yield source.mistake(f"hints.{name}", f"expected {expected}")
         if not text.strip() or len(text) > 500:
             yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
+
+
+def is_hinted(name: str) -> bool:
+    """Return whether a hint may stand for this name: a construct, or a name such as a program writes."""
+    return name in CONSTRUCTS or _is_dotted(name)
 
 
 def is_module(module: str) -> bool:

@@ -32,15 +32,20 @@ class Difference(NamedTuple):
         """Tell whether the second policy allows there what the first does not, or that cannot be told."""
         return self.direction not in ("narrower", "other")
 
+    @property
+    def change(self) -> str:
+        """Return what comes and goes of a list (``-eval +open``), else the value before and after (``128 → 256``)."""
+        if isinstance(self.before, list) and isinstance(self.after, list):
+            gone = [f"-{name}" for name in self.before if name not in self.after]
+            come = [f"+{name}" for name in self.after if name not in self.before]
+            return " ".join(gone + come)
+        return f"{_short(self.before)} → {_short(self.after)}"
+
     def __str__(self) -> str:
         where = f"   ({self.rule})" if self.rule else ""
         if self.direction != "other":
             where = f"   [{_SPOKEN.get(self.direction, self.direction)}]{where}"
-        if isinstance(self.before, list) and isinstance(self.after, list):
-            gone = [f"-{name}" for name in self.before if name not in self.after]
-            come = [f"+{name}" for name in self.after if name not in self.before]
-            return f"{self.path}: {' '.join(gone + come)}{where}"
-        return f"{self.path}: {_short(self.before)} → {_short(self.after)}{where}"
+        return f"{self.path}: {self.change}{where}"
 
 
 def differences(before: PolicyData, after: PolicyData) -> list[Difference]:

@@ -46,15 +46,20 @@ def _resolved(name: str, chain: list[PolicyFile], make: type[P]) -> P:
     policy = resolve(name, chain, make)
     mistakes = []
     for count, source in enumerate(chain):
-        if source.content.get("only_narrower"):
+        if source.content.get("only_narrower") and not count:
+            mistakes.append(source.mistake("only_narrower", "narrower than what? The file has no `extends`"))
+        elif source.content.get("only_narrower"):
             before, after = (resolve(name, chain[:end], PolicyData) for end in (count, count + 1))
             mistakes += [
-                source.mistake(found.path, f"is wider than {chain[count - 1].file} has it, and only_narrower is true")
+                source.mistake(
+                    found.path,
+                    f"is wider than {chain[count - 1].file} has it ({found.change}), and only_narrower is true",
+                )
                 for found in differences(before, after)
                 if found.allows_more
             ]
     if mistakes:
-        raise fail(mistakes)
+        raise fail(mistakes, policy)
     return policy
 
 

@@ -6,6 +6,8 @@ mistake can name file, line, column and dotted path.
 
 from __future__ import annotations
 
+import json
+import re
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -21,7 +23,10 @@ from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
 _SWITCHES = {"*": "all", "yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
-
+_EDIT = re.compile(r"(except|add|remove)\W+(\w[\w., ]*)\W*\Z")
+"""A choice that is written as a sentence: ``except [environ]``."""
+_PLAIN = re.compile(r"[\w.*/=-]+(, *[\w.*/=-]+)*\Z")
+"""Names that stand in a list of YAML without quotes."""
 
 MOST = 100
 """Mistakes that one error lists."""
@@ -41,8 +46,8 @@ class Mistake(NamedTuple):
         return f"{place}: {path}: {self.text}" if path else f"{place}: {self.text}"
 
 
-def fail(mistakes: list[Mistake]) -> PolicyError:
-    """Return the one error for all that is wrong, file by file, from top to bottom."""
+def fail(mistakes: list[Mistake], draft: object = None) -> PolicyError:
+    """Return the one error for all that is wrong, file by file, from top to bottom. `draft`: the policy without it."""
     files = [mistake.file for mistake in mistakes]
     unique = sorted({*mistakes}, key=lambda mistake: (files.index(mistake.file), mistake.mark or (), mistake))
     shown = [f"  {mistake}" for mistake in unique[:MOST]]
@@ -50,7 +55,7 @@ def fail(mistakes: list[Mistake]) -> PolicyError:
         shown.append(f"  and {len(unique) - MOST} more")
     message = str(unique[0]) if len(unique) == 1 else f"{len(unique)} mistakes:\n" + "\n".join(shown)
     error = PolicyError(message)
-    error.mistakes = tuple(unique)
+    error.mistakes, error.draft = tuple(unique), draft
     return error
 
 
@@ -225,8 +230,11 @@ def _remedy(value: Any, arms: list[Any], words: list[str]) -> str:
         return ""
     if words and (hint := suggestion(value, words)):
         return hint
+    if Choice in arms and (edit := _EDIT.match(value)):
+        return f"; did you mean {{{edit[1]}: [{edit[2]}]}}?"
     if value and list in kinds:
-        return f"; a list of one name is [{value}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
+        spelt = value if _PLAIN.match(value) else json.dumps(value, ensure_ascii=False)
+        return f"; a list of one name is [{spelt}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
     if {bool, int, float} & {*arms} and (value.isdecimal() or value in ("true", "false")):
         return "; write it without quotes"
     return ""

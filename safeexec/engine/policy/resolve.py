@@ -48,9 +48,7 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
         text = f"wall_seconds ({wall:g}) is more than max_wall_seconds ({most:g})"
         mistakes.append(chain[-1].mistake("limits.wall_seconds", text))
     if mistakes:
-        error = fail(mistakes)
-        error.draft = policy
-        raise error
+        raise fail(mistakes, policy)
     return policy
 
 
