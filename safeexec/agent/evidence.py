@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cmath
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -51,6 +52,8 @@ _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
 """Words, which a text of numbers alone has not: Friday 13, 12 km."""
 _BASE = re.compile(r"(?<=\w)_\{?\d\d?\b\}?")
 """The base that a numeral is written in: of 1010_2."""
+_PREFIXED = re.compile(r"0[box][0-9a-f]+")
+"""A numeral as `bin`, `oct` and `hex` write it."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong)\b(?! (?:less|more|greater|smaller|includ))", re.IGNORECASE)
 """A word that denies; "not less than 2" and "2 not included" say a region."""
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
@@ -161,6 +164,7 @@ class _Judge:
         | a date was computed | its text, in the answer with its dates as ISO 8601 has them |
         | a yes or no was | `readings.truth` |
         | powers of factors were, and the answer is a product | `readings.factors` |
+        | a list that repeats a factor was, and the answer is the product of its powers | `readings.factors` |
         | a text with words was, or one without a number | the words of the answer |
         | the answer ends with what it is not: "It is not 17." | that number: contradicted if it was computed |
         | an empty value was computed: no solutions | `readings.says_none` |
@@ -176,12 +180,19 @@ class _Judge:
             return self._of_words(readings.with_date(answer, iso), iso)
         if type(value) is str and value.isalnum():
             answer = _BASE.sub("", answer)
+            if _PREFIXED.fullmatch(value):  # "101101 in binary" says all that "0b101101" does
+                answer = re.sub(rf"\b{value[:2]}(?=[0-9a-f])", "", answer, flags=re.IGNORECASE)
+                value = value[2:]
+                answer = answer.replace(value.upper(), value)
         if isinstance(value, bool):
             truth = readings.truth(answer, self.predicates)
             return _judgement(truth if truth is None else truth is value)
         is_product = type(value) is dict and value and all(type(one) is int for one in (*value, *value.values()))
         if is_product and min(*value, *value.values()) > 0 and 1 not in value and (product := readings.factors(answer)):
             return _judgement(product == value)
+        repeats = type(value) is list and 1 < len(value) <= _MAX_PLACES and all(type(one) is int for one in value)
+        if repeats and len({*value}) < len(value) and readings.factors(answer) == Counter(value):
+            return _MATCHED
         text = getattr(value, "repr", value)
         formula, region = _formula(text), inequalities.computed(value)
         if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):

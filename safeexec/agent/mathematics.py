@@ -274,7 +274,7 @@ def _contradiction(found: _Found, answer: Any) -> str:
         return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
         return ""
-    said = ", ".join(found.verdict.unsupported[:3]) or "another number"
+    said = ", ".join(found.verdict.unsupported[:3]) or "something else"
     does = "computed" if found.computed else "says"
     return f"the answer says {shorten(said, 120)}, the code {does} {short_repr(found.value, 120)}"
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 from safeexec.agent.tokens import numbers_of
 
 _CARDINALS, _PARTS = numbers_of("cardinal"), numbers_of("part")
-_SCALES = {word: numbers_of("scale")[word] for word in ("hundred", "thousand", "million", "billion", "trillion")}
+_SPOKEN = "hundred thousand million billion trillion quadrillion quintillion sextillion septillion"
+_SCALES = {word: numbers_of("scale")[word] for word in _SPOKEN.split()}
 _CARDINAL = rf"(?:{'|'.join(_CARDINALS)})(?!\w)"
 _SCALE = rf"(?:{'|'.join(_SCALES)})(?!\w)"
 _PART = rf"(?:{'|'.join(sorted(_PARTS, key=len, reverse=True))})s?(?!\w)"
@@ -132,7 +133,7 @@ def _value(found: re.Match[str]) -> Fraction | None:
 
 def _whole(words: list[str]) -> Fraction | None:
     total = group = 0
-    last = 10**18
+    last = 10 * max(_SCALES.values())
     for word in words:
         number = _CARDINALS.get(word)
         scale = _SCALES.get(word, 0)

@@ -174,8 +174,8 @@ def _too_much() -> PolicyError:
 def _no_python(error: BaseException) -> PolicyError:
     if isinstance(error, (RecursionError, MemoryError)):
         return PolicyError("the program is nested too deeply to be read")
-    line = getattr(error, "lineno", None)
-    return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
+    line, text = getattr(error, "lineno", None), getattr(error, "msg", error)  # the whole text repeats the line
+    return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {text}")
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
