@@ -53,6 +53,8 @@ _ARGUMENT_KEYS = ("arguments", "parameters", "input", "args", "action_input")
 _ARGUMENTS_MARK = "[ARGS]"
 """The mark of Mistral's own notation: ``weather[ARGS]{"city": "Rome"}``."""
 _FENCE = "```"
+_OTHER_TAG = re.compile(r"<execute_(?P<language>[a-z]{1,20})>.*</execute_(?P=language)>", re.DOTALL)
+"""A reply that is one block of a language for which there is no tag, as `<execute_bash>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ def extract(reply: str, *, sql: bool = False) -> Extraction:
         return Extraction("none", None, text, "nothing but white space")
     if _is_printed_tool_call(text):
         return Extraction("none", None, text, _CALL)
+    if not blocks and (other := _OTHER_TAG.fullmatch(text.strip())):
+        return Extraction("none", None, text, _of_another_language([other["language"]]))
     if not blocks:
         return _without_markup(text, parser)
     ends = [0, *(block.end for block in blocks)]
@@ -154,8 +158,12 @@ def _without_markup(text: str, parser: Parser) -> Extraction:
 def _describe_unused(blocks: list[Block]) -> str:
     labels = sorted({block.label for block in blocks if block.kind == "other"})
     if labels:
-        return "blocks of another language (" + ", ".join(labels[:5]) + ")"
+        return _of_another_language(labels)
     return "empty blocks" if not any(block.code for block in blocks) else "an unlabelled block that is not Python"
+
+
+def _of_another_language(labels: list[str]) -> str:
+    return "blocks of another language (" + ", ".join(labels[:5]) + ")"
 
 
 def _without_marks(text: str) -> str:

@@ -199,7 +199,7 @@ class CodeAgent:
     def resume(
         self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET, rebuild: bool = True
     ) -> AgentResult:
-        """Go on from `transcript`: with `task`, a further request; without, where it stopped.
+        """Go on from `transcript`, and in its file: with `task`, a further request; without, where it stopped.
 
         `rebuild` runs the recorded steps again, which a fresh session needs and a session that is still open does not.
         `answer` (`Allow()`, `Deny(reason)` …) is for a run that ended as `waiting`, as that of `Session.answer`. Its
@@ -221,6 +221,11 @@ class CodeAgent:
         `AgentError`.
         """
         kept = Transcript(path=self._transcript_path) if transcript is None else transcript
+        if self._transcript_path is not None and kept.path != Path(self._transcript_path):
+            raise AgentError(
+                f"a resumed run goes on in its own transcript, {kept.path or 'which has no file'}: leave out "
+                f"transcript={str(self._transcript_path)!r}"
+            )
         if answer is not UNSET:
             if kept.waiting is None:
                 raise AgentError("the run of this transcript does not wait for an answer")

@@ -89,6 +89,7 @@ def test_a_long_program_is_found_whole_and_what_was_found_is_said_in_words() -> 
     program = "rows = [\n" + "".join(f"    ({i}, 'item {i}'),\n" for i in range(20_000)) + "]\nprint(len(rows))"
     assert extract(f"Here is the table:\n\n```python\n{program}\n```\nDone.").code == program
     assert "bash" in extract("```bash\nls\n```").found
+    assert "bash" in extract("<execute_bash>\nls\n</execute_bash>").found
     assert "tool call" in extract('{"name": "run", "arguments": {}}').found
     assert extract("<code>\nx = 1\n</code>\n<code>\ny = 2\n</code>").found == "2 tags"
 

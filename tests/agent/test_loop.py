@@ -480,6 +480,9 @@ def test_a_run_goes_on_from_its_transcript(sandbox: Sandbox, tmp_path_factory: p
     assert second.steps[0].result.value == 10
     assert "rebuilt by running 2 earlier steps" in model.requests[0][-1].content
     assert [entry["kind"] for entry in Transcript.load(path)].count("end") == 2
+    assert CodeAgent(scripted("Still 10."), sandbox, transcript=path).resume(Transcript.load(path), task="And?").ok
+    with pytest.raises(AgentError, match=r"goes on in its own transcript, .*run\.jsonl: leave out transcript='other"):
+        CodeAgent(model, sandbox, transcript="other.jsonl").resume(Transcript.load(path), task="Double it.")
 
 
 def test_a_resumed_run_goes_on_with_the_reply_that_was_not_run_or_a_further_task(sandbox: Sandbox) -> None:
