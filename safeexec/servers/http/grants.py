@@ -27,7 +27,7 @@ from safeexec import SandboxError
 from safeexec.common.matching import suggestion
 from safeexec.common.text import one_line
 from safeexec.untrusted.below import read_named
-from safeexec.untrusted.yaml_text import read_yaml
+from safeexec.untrusted.yaml_text import YamlText, read_yaml
 
 MAX_FILE = 1 << 20
 MIN_TOKEN, MAX_TOKEN = 16, 1000
@@ -38,7 +38,7 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rights and quotas of one tenant; None: no bound of its own."""
 
     token: Annotated[str, Meta(min_length=MIN_TOKEN, max_length=MAX_TOKEN)]
-    policies: tuple[str, ...] | None = None
+    policies: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     """Names of policies that the server offers, the tenant's default first."""
     sessions: Amount | None = None
     """Sessions at once, running programs and paused sandboxes included."""
@@ -52,18 +52,26 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
     """Return the tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises
-    `SandboxError`, which names the mistake and no token, and OSError.
+    `SandboxError`, which names each mistake with its line, and no token, and OSError.
     """
-    tenants = {}
-    for name, entry in _entries(path).items():
+    tenants: dict[str, Grant] = {}
+    owners: dict[str, str] = {}
+    wrong = []
+    document = _document(path)
+    for name, entry in document.content.items():
+        line = f"{document.marks[name].line}: " if name in document.marks else " "
         try:
-            tenants[name] = msgspec.convert({"token": entry} if isinstance(entry, str) else entry, Grant)
+            grant = msgspec.convert({"token": entry} if isinstance(entry, str) else entry, Grant)
         except msgspec.ValidationError as error:
-            raise SandboxError(f"{os.fspath(path)}: {_wrong(name, entry, str(error))}") from None
-    if not tenants:
-        raise SandboxError(f"{os.fspath(path)}: it names no tenant")
-    if len({grant.token for grant in tenants.values()}) < len(tenants):
-        raise SandboxError(f"{os.fspath(path)}: two tenants have the same token")
+            wrong.append(f"{line}{_wrong(name, entry, str(error))}")
+            continue
+        if (owner := owners.setdefault(grant.token, name)) != name:
+            wrong.append(f"{line}{name}: it has the same token as {owner}")
+        tenants[name] = grant
+    if not document.content:
+        wrong.append(" it names no tenant")
+    if wrong:
+        raise SandboxError("\n".join(f"{os.fspath(path)}:{one}" for one in wrong))
     return tenants
 
 
@@ -78,23 +86,26 @@ def _wrong(name: str, entry: Any, error: str) -> str:
         return f"{name}: unknown key{shown}{meant or '; the keys are ' + ', '.join(keys)}"
     field = next((field for field in keys if f"`$.{field}" in error), "token")
     wanted = f"a token has {MIN_TOKEN} to {MAX_TOKEN} characters"
+    if field == "token" and isinstance(given.get("token"), int | float):
+        wanted = "the token is a number: write it in quotes"
     if field == "policies":
-        wanted = "policies is a list of names"
+        wanted = "policies is a list of names, at least one"
     elif field != "token":
         wanted = f"{field} is a whole number of at least 1"
     return f"{name}: {wanted}" if name else wanted
 
 
-def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+def _document(path: str | os.PathLike[str]) -> YamlText:
     text = read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace")
     if not text.strip():
         raise SandboxError(f"{os.fspath(path)}: it is empty: write one word, the token, or names with a token each")
     if len(text.split()) == 1 and ":" not in text and text.isascii():
-        return {"": text.strip()}
+        return YamlText({"": text.strip()}, {}, [], True)
     document = read_yaml(text, "a token file")
-    for problem in document.problems:
-        raise SandboxError(f"{os.fspath(path)}: {problem.text}")
-    return document.content
+    if document.problems:
+        places = [f"{os.fspath(path)}:{one.mark.line}:{one.mark.column}: {one.text}" for one in document.problems]
+        raise SandboxError("\n".join(places))
+    return document
 
 
 def read_token(path: str | os.PathLike[str]) -> str:

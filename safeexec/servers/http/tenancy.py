@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from safeexec import AsyncSession, CommandResult, Policy, PolicyError, Result, SandboxError
+from safeexec.common.matching import suggestion
 from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use, UsedElsewhere
 from safeexec.servers.http.idempotency import Answers
@@ -44,7 +45,7 @@ class Tenant(Service):
         """Raises `PolicyError` for a policy that the server does not offer."""
         self.grant, self.name = grant, name
         allowed = [offers.default, *offers.policies] if grant.policies is None else grant.policies
-        default, *others = [_offered(offers, policy) for policy in allowed]
+        default, *others = [_offered(offers, policy, name) for policy in allowed]
         store = offers.store
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
@@ -195,9 +196,10 @@ class Tenant(Service):
                 await self.end(identity)
 
 
-def _offered(offers: Service, name: str) -> Policy:
+def _offered(offers: Service, name: str, tenant: str) -> Policy:
     if name not in offers.policies:
-        raise PolicyError(f"a tenant may use {name!r}, which is not offered; there are {', '.join(offers.policies)}")
+        meant = suggestion(name, offers.policies) or f"; there are {', '.join(offers.policies)}"
+        raise PolicyError(f"{tenant or 'a tenant'} may use {name!r}, which is not offered{meant}")
     return offers.policies[name]
 
 

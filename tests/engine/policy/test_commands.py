@@ -59,10 +59,18 @@ def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
         ("imports: {math: [squrt]}", 1, "mine.yaml:2: imports.math.squrt: math has no such name; did you mean sqrt?"),
         ("imports: {random: [all]}", 1, "imports.random.all: random has no such name; write `random: all`"),
-        ("imports: {msgspec.jsn: all}", 0, "note: imports.msgspec.jsn: msgspec has no module of this name; did you mean"),
+        (
+            "imports: {msgspec.jsn: all}",
+            0,
+            "note: imports.msgspec.jsn: msgspec has no module of this name; did you mean",
+        ),
         ("attributes: {danger_allow: [__globals_]}", 0, "note: attributes.danger_allow.__globals_: nothing refuses it"),
         ("hints: {math: [No.], 5: No.}", 1, "mine.yaml:2:22: hints.5: expected a refused name, such as random"),
-        ("only_narrower: true\nbuiltins: {add: [open]}", 1, "mine.yaml:3:1: builtins: is wider than calculator.yaml has"),
+        (
+            "only_narrower: true\nbuiltins: {add: [open]}",
+            1,
+            "mine.yaml:3:1: builtins: is wider than calculator.yaml has",
+        ),
     ],
 )
 def test_check_looks_at_what_changes_nothing(capsys, mine, text, status, finding):
@@ -77,7 +85,9 @@ def test_check_says_nothing_of_a_list_that_another_file_has(capsys, tmp_path):
 
 def test_a_file_that_narrows_is_not_told_what_the_one_that_it_extends_says_to_others(capsys, mine, tmp_path):
     """It may not take away an approval, and needs no hint, for what it closes or opens beyond the base."""
-    (tmp_path / "base.yaml").write_text("extends: calculator\ntools: {approval: [pay]}\nhints: {while: No., open: No.}\n")
+    (tmp_path / "base.yaml").write_text(
+        "extends: calculator\ntools: {approval: [pay]}\nhints: {while: No., open: No.}\n"
+    )
     team = mine("only_narrower: true\ntools: {allow: none}", extends="extends: base.yaml\n")
     assert run(capsys, "policy", "check", "--strict", team) == (0, f"{team}: ok\n", "")
     team = mine("builtins: {add: [open]}", extends="extends: base.yaml\n")

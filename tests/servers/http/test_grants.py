@@ -43,6 +43,10 @@ def test_a_file_that_names_nobody_lets_nobody_in(tmp_path: Path) -> None:
         (f"alice: {{{WORD}: 1}}", "alice: unknown key; the keys are token, policies"),
         (f"alice: {{token: {WORD}, sessions: 0}}", "alice: sessions is a whole number of at least 1"),
         (f"alice: {{token: {WORD}, policies: standard}}", "alice: policies is a list of names"),
+        (f"alice: {{token: {WORD}, policies: []}}", "alice: policies is a list of names, at least one"),
+        ("alice: {token: 12345678901234567890}", "alice: the token is a number: write it in quotes"),
+        (f"alice: {WORD}\nalice: {WORD}", "tokens.yaml:2:1: the key is written twice, first in line 1"),
+        ("alice: [", "tokens.yaml:2:1: not YAML"),
     ],
 )
 def test_what_is_wrong_with_a_token_file_is_told_in_words(text: str, told: str, tmp_path: Path) -> None:
@@ -50,6 +54,18 @@ def test_what_is_wrong_with_a_token_file_is_told_in_words(text: str, told: str, 
     with pytest.raises(SandboxError) as raised:
         read_tenants(tmp_path / "tokens.yaml")
     assert told in str(raised.value) and WORD not in str(raised.value)
+
+
+def test_all_mistakes_of_a_token_file_are_told_with_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.yaml"
+    path.write_text(f"alice: short\nbob:\n  tokn: {WORD}\ncarl: {WORD}\ndora:\n  token: {WORD}\n")
+    with pytest.raises(SandboxError) as raised:
+        read_tenants(path)
+    assert [line.removeprefix(f"{path}:").partition(";")[0] for line in str(raised.value).splitlines()] == [
+        "1: alice: a token has 16 to 1000 characters",
+        "2: bob: unknown key 'tokn'",
+        "5: dora: it has the same token as carl",
+    ]
 
 
 def test_a_token_is_its_owners_alone_and_one_that_is_too_long_is_not_looked_at() -> None:
