@@ -182,6 +182,8 @@ class OpenSessions:
         """Let go of them in a fork of the process that opened the sandbox, without ending anything."""
         for session in list(self._open):
             session.disown()
+        self._open.clear()  # they are the other process's to count
+        self._awake.clear()
 
 
 class Labels:

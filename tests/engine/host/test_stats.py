@@ -12,6 +12,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
 from tests.alone import together
+from tests.engine.linux.forked import in_a_fork
 from tests.footprint import until
 
 
@@ -155,3 +156,10 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         assert [points[f"safeexec.steps.{name}"][None] for name in ("journalled", "copied", "lost")] == [1, 1, 0]
         assert points["safeexec.sessions.queued"]["gauged"] == points["safeexec.sessions.restored"]["gauged"] == 0
         assert points["safeexec.sessions.resting"]["gauged"] in (0, 1, 2)
+
+
+def test_a_fork_of_the_process_counts_no_session_of_its_parent() -> None:
+    with Sandbox("calculator") as sandbox, sandbox.session(label="ann") as session:
+        session.run("x = 1").check()
+        assert in_a_fork(lambda: (sandbox.stats().open, sandbox.stats().by_label)) == [0, {}]
+        assert (sandbox.stats().open, session.run("x").value) == (1, 1)
