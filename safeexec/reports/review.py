@@ -82,7 +82,7 @@ def _whole(policy: PolicyData) -> Iterator[PolicyFinding]:
         text = "with `checkpoints: off` nothing is kept to go back to, so what a step did that raises stays"
         yield _finding(policy, "on_error", text)
     for path, text in _OLD.items():
-        if (rule := policy.origin(path)) and _is_own(rule, policy):
+        if (rule := policy.origin(path)) and _is_own(rule, policy) and getattr(policy, path, True):
             yield PolicyFinding(rule, path, text, harmless=True)
 
 

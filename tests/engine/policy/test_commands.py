@@ -38,6 +38,11 @@ def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read
     assert Policy.from_yaml(out, name="data-analysis") == Policy.load("data-analysis")
 
 
+def test_a_policy_as_it_is_shown_has_no_finding(capsys, mine):
+    pinned = mine(run(capsys, "policy", "show", "calculator")[1], extends="")
+    assert run(capsys, "policy", "check", "--strict", pinned) == (0, f"{pinned}: ok\n", "")
+
+
 @pytest.mark.parametrize(
     ("text", "status", "finding"),
     [
