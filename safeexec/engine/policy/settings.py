@@ -199,6 +199,9 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PolicyData) and self.content() == other.content()
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # msgspec has one of its own, which compares where each setting is written, too
+
     def __hash__(self) -> int:
         return hash(self.digest)
 
