@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from safeexec.agent.search import jobs
 from safeexec.agent.search.plan import Budget, Method, Plan, TriedProgram
-from safeexec.agent.search.tree import OPEN, SearchNode, SearchTree, Spent
+from safeexec.agent.search.tree import OPEN, ROOT, SearchNode, SearchTree, Spent
 from safeexec.common.coroutines import at_once, now_or_awaited
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
 
@@ -163,6 +163,9 @@ class Search:
             self._note_end(error)
         self._clock()
         best = self.tree.best
+        asked = (node for node in self.tree.nodes if node.status in (ROOT, OPEN))
+        if not_proposed := next((node.problem for node in asked if node.problem), ""):
+            self.message += f"; {not_proposed}"
         if best is None and (first := next((node.why_not for node in self.tree.nodes[1:] if node.why_not), "")):
             self.message += f"; no program led to a score, the first because {first}"
         if best is not None and self.why != LOST:

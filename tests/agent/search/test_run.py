@@ -220,6 +220,7 @@ def test_proposers_that_fail_or_repeat_themselves(proposer: Any, problem: str, t
     world = World()
     result = search(world.root(x=0), proposer, "x")
     assert result.why == "exhausted" and result.spent.steps == tried and problem in result.tree.root.problem
+    assert result.message == "nothing is left to try" + (problem and f"; {result.tree.root.problem}")
     assert (result.best is not None) == bool(tried) and not left_open(world, result)
 
 
@@ -242,6 +243,7 @@ def test_a_proposer_that_never_ends() -> None:
         assert result.score == 2, "it is asked until it repeats itself"
     with search(world.root(x=1), breaks, "x") as result:
         assert result.score == 5 and "KeyError: 'no more'" in result.tree.root.problem
+        assert result.message.endswith("the proposer raised KeyError: 'no more'")
 
 
 def test_what_a_proposer_is_told_and_its_tokens() -> None:
