@@ -463,6 +463,10 @@ class Replay:
                     self._sessions[number] = branch
                     if record.session in self._threads:
                         self._threads[number] = self._threads[record.session]
+            case form.Resumed(step=number, now=now):
+                while session._core.processes.history.current.step > now:  # what came after was lost
+                    session.rollback()
+                session._core.steps.number = max(session._core.steps.number, number)
             case _:
                 raise AssertionError(f"{type(record).__name__} is replayed elsewhere")
 

@@ -727,6 +727,11 @@ def test_a_stored_session_is_a_recording(kept: tuple[Sandbox, Path], tmp_path: P
     assert kinds == [form.Heading, form.Run, form.Ended, form.Run, form.Ended]
     with safeexec.replay(part) as replayed:
         assert (replayed.difference, replayed.session.get("x")) == (None, 2)
+    with sandbox.session_for("recorded") as session:  # it goes on in the same part
+        session.run("def f():\n    raise ValueError(x)\nf()")
+    assert form.Resumed in [type(record) for record in Recording(part)]
+    with safeexec.replay(part) as replayed:
+        assert (replayed.difference, [*replayed.results]) == (None, [(1, 1), (1, 2), (1, 3)])
     with pytest.raises(RecordingError, match="leave out `record`"):
         sandbox.session_for("recorded", record=tmp_path / "other")
     with sandbox.session_for("bea", record=None) as session:
