@@ -6,8 +6,6 @@ mistake can name file, line, column and dotted path.
 
 from __future__ import annotations
 
-import json
-import re
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -23,10 +21,8 @@ from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
 _SWITCHES = {"*": "all", "yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
-_EDIT = re.compile(r"(except|add|remove)\W+(\w[\w., ]*)\W*\Z")
-"""A choice that is written as a sentence: ``except [environ]``."""
-_PLAIN = re.compile(r"[\w.*/=-]+(, *[\w.*/=-]+)*\Z")
-"""Names that stand in a list of YAML without quotes."""
+_QUOTED = frozenset(",[]{}#:&*!|>'\"%@`")
+"""Signs for which a text in a list of YAML is written in quotes."""
 
 MOST = 100
 """Mistakes that one error lists."""
@@ -230,14 +226,20 @@ def _remedy(value: Any, arms: list[Any], words: list[str]) -> str:
         return ""
     if words and (hint := suggestion(value, words)):
         return hint
-    if Choice in arms and (edit := _EDIT.match(value)):
-        return f"; did you mean {{{edit[1]}: [{edit[2]}]}}?"
+    verb, _, names = value.replace(":", " ", 1).partition(" ")
+    if Choice in arms and verb in ("except", "add", "remove") and (chosen := names.strip(" []")):
+        return f"; did you mean {{{verb}: [{_listed(chosen)}]}}?"
     if value and list in kinds:
-        spelt = value if _PLAIN.match(value) else json.dumps(value, ensure_ascii=False)
-        return f"; a list of one name is [{spelt}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
+        return f"; a list of one name is [{_listed(value)}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
     if {bool, int, float} & {*arms} and (value.isdecimal() or value in ("true", "false")):
         return "; write it without quotes"
     return ""
+
+
+def _listed(names: str) -> str:
+    """Return names as a list of YAML holds them, shortened: in quotes where they would say something else."""
+    shown = shorten(names, 120)
+    return shown if _QUOTED.isdisjoint(shown.replace(", ", "")) else "'" + shown.replace("'", "''") + "'"
 
 
 @lru_cache(maxsize=64)

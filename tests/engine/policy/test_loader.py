@@ -18,7 +18,7 @@ MISTAKES = [
     ("limits: 5", "p.yaml:1:1: limits: expected a mapping with wall_seconds"),
     ("on_error: kep", "p.yaml:1:1: on_error: expected keep or restore; found the text 'kep'; did you mean keep?"),
     ("imports:\n  os: except [environ]", "p.yaml:2:3: imports.os: expected all or none, or a list of names, or a mapping with except, add, remove; found the text 'except [environ]'; did you mean {except: [environ]}?"),
-    ("requirements: networkx>=3,<4", "p.yaml:1:1: requirements: expected a list of names, or a mapping with add, remove; found the text 'networkx>=3,<4'; a list of one name is [\"networkx>=3,<4\"]"),
+    ("requirements: networkx>=3,<4", "p.yaml:1:1: requirements: expected a list of names, or a mapping with add, remove; found the text 'networkx>=3,<4'; a list of one name is ['networkx>=3,<4']"),
     ("builtins: print", "p.yaml:1:1: builtins: expected a list of names, or a mapping with add, remove; found the text 'print'; a list of one name is [print]"),
     ("builtins: all", "p.yaml:1:1: builtins: expected a list of names, or a mapping with add, remove; found the text 'all'"),
     ("imports: {math: '*'}", "found the text '*'; did you mean all?"),
