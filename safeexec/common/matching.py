@@ -110,9 +110,9 @@ def _nearness(name: str, words: list[str], candidate: str) -> float:
     other = split_words(candidate)
     if other == words or "".join(other) == "".join(words):
         return 0.99
-    if len(words) > 1 and sorted(words) == sorted(other):
+    if len(words) > 1 and (sorted(words) == sorted(other) or "".join(words[::-1]) == candidate.lower()):
         return _MOVED
-    if len(name) >= 4 and candidate.startswith(name):
+    if len(name) >= 4 and "".join(other).startswith("".join(words)):
         return 0.85
     if sorted(map(_meaning, words)) == sorted(map(_meaning, other)) or _abbreviates(words, other):
         return _SAME_MEANING

@@ -52,7 +52,9 @@ def _rule(find: _OnObject, pattern: str = "has no attribute") -> HintRule:
         name, owner = _missing(failure)
         if not name or owner is MISSING or owner is None or type(owner) is CoroutineType:
             return ()
-        return find(failure, name, owner, failure.text_of(_owner_tree(failure, name)))
+        tree = _owner_tree(failure, name)  # with the parentheses that it needs: (x ** 2).derivative
+        text = failure.text_of(tree and ast.Attribute(value=tree, attr="a")).removesuffix(".a").rstrip()
+        return find(failure, name, owner, text)
 
     return HintRule("AttributeError", pattern, look)
 
@@ -161,6 +163,7 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
 
 
 _FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("pandas",), "pandas.Series": ("pandas",)}
+_FUNCTIONS |= {**dict.fromkeys(("int", "float", "Fraction", "Decimal"), ("math",)), "complex": ("cmath",)}
 
 
 def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
@@ -175,12 +178,15 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         yield f"Use it on a column: `{text}['column'].{name}`."
     if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
         yield f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
-    for path in _FUNCTIONS.get(kind, ()):  # np.array([3, 1]).append(2)
-        if callable(attribute_of(sys.modules[path], name)):
+    for path in _FUNCTIONS.get(kind or class_name(type(owner)), ()):  # np.array([3, 1]).append(2); (2.5).floor()
+        if callable(attribute_of(sys.modules.get(path), name)):
             more = "" if failure.rest_of_line.startswith("()") else ", ..."
-            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text}{more})`."
+            with_it = "" if kind else f" (with `import {path}`)"
+            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text}{more})`{with_it}."
     for other in synonyms(name, public_names(owner)):  # in quotes where it was given as a text: agg('stdev')
-        called = "(...)" if failure.call is not None or failure.rest_of_line.startswith("(") else ""
+        found = attribute_of(type(owner), other)
+        is_called = failure.call is not None or failure.rest_of_line.startswith("(")
+        called = "(...)" if is_called and (found is MISSING or callable(found)) else ""
         yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}{called}'}`."
     if kind == "pandas.Series" and is_applied_to_columns(failure, name):
         yield APPLIED
@@ -197,7 +203,8 @@ def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
     needed = OF_VALUES.get(builtin)
     fits = not needed or attribute_of(type(owner), needed) is not MISSING
     if builtin and fits and (builtin == "len" or is_of_python(type(owner))):  # [1, 2].sum()
-        yield f"Use `{builtin}({text})`."
+        more = ", ..." if re.match(r"\((?!\))", failure.rest_of_line) else ""
+        yield f"Use `{builtin}({text}{more})`."
     of_text = name in members_of(str)
     if of_text and type(owner) in (list, tuple, set):
         yield f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."

@@ -55,6 +55,7 @@ _USAGE = {
     "min": "min(values)` or `min(values, key=function)",
     "max": "max(values)` or `max(values, key=function)",
     "add": "values.add(item)`, and for several `values.update([a, b])",
+    "execute": "con.execute(sql, (a, b))",
     "range": "range(stop)` or `range(start, stop, step)",
 }
 """How functions without a signature of their own are called."""
@@ -81,6 +82,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             if known in table:
                 yield table[known]
     names = _parameters(failure, said)
+    if said.endswith(".set"):  # plt.plot([1, 2], colour='red')
+        names += ARTIST_PROPERTIES
     for frame in failure.libraries[:3]:
         if not str(frame.f_globals.get("__name__", "")).startswith("safeexec."):  # ours carries the call of a tool
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
@@ -107,15 +110,6 @@ def _parameters(failure: Failure, said: str) -> list[str]:
     if function is MISSING and owner.isidentifier():
         function = attribute_of(failure.lookup(owner), method)
     return parameters(function) if function is not MISSING else []
-
-
-def _artist_property(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for an argument that the artists of matplotlib do not have: plt.plot([1, 2], colour='red')"""
-    yield ARGUMENTS.get(failure.called, {}).get(match[1])
-    yield from (
-        f"The argument is called `{found}`: write `{found}=`." for found in nearest(match[1], ARTIST_PROPERTIES)
-    )
-    yield f"There is no argument `{match[1]}`: leave it out, or use `color=`, `linewidth=`, `linestyle=`, `marker=`, `label=` or `alpha=`."
 
 
 def _by_position(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -252,8 +246,7 @@ _NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\)
 RULES = (
     *OF_CALLS,
     HintRule("TypeError", "", _function_second, ("map", "filter", "reduce")),
-    HintRule("TypeError", _UNEXPECTED, _other_keyword),
-    HintRule("AttributeError", r"\.set\(\) got an unexpected keyword argument '(\w+)'", _artist_property),
+    HintRule("TypeError AttributeError", _UNEXPECTED, _other_keyword),
     HintRule("TypeError", "takes no keyword arguments", _by_position),
     HintRule("TypeError", r"([\w.<>]+)\(\) missing \d+ required positional arguments?: 'self'", _no_instance),
     HintRule("TypeError", _NO_MONTH, _date_of_text, ("date", "datetime")),

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from safeexec.common.identity import class_name
 from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
@@ -19,7 +18,6 @@ APPLIED = (
     " whole columns, `df['a'] + df['b']`."
 )
 _MOST_LABELS = 2000
-_INDEXERS = ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
 _OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
 """Methods of a frame that take `numeric_only`."""
 _DECIMAL_COMMA = r"'\s*-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?!\d{3}\b)\d+)\s*'"
@@ -73,14 +71,17 @@ def is_applied_to_columns(failure: Failure, name: str) -> bool:
 
 
 def _frames(failure: Failure) -> list[Any]:
-    """Return the DataFrames and Series among the local variables of the library, outermost first."""
+    """Return the DataFrames and Series among the local variables of the library, outermost first; else those named."""
     found: dict[int, Any] = {}
     for variables in (dict(frame.f_locals) for frame in failure.libraries[:40]):
         owner = variables.get("self", MISSING)
-        grouped = library_kind(owner) == "pandas.GroupBy" or class_name(type(owner)) in _INDEXERS
+        grouped = library_kind(owner) == "pandas.GroupBy"
         for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:
             if library_kind(value) in ("pandas.DataFrame", "pandas.Series"):
                 found.setdefault(id(value), value)
+    if not found and failure.libraries and failure.expression:  # the indexers of pandas keep their frame in a C field
+        named = [failure.resolve(tree) for tree in ast.walk(failure.expression) if isinstance(tree, ast.Name)]
+        return [value for value in named if library_kind(value) == "pandas.DataFrame"]
     return list(found.values())[:8]
 
 
@@ -134,12 +135,15 @@ def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     if series is not MISSING and type(series) is library_class("Series"):
         if type(key) is int:
             yield f"The index has no label {key}: by position use `.iloc[{key}]`."
+        for text, frame in failure.namespace.items():  # for _, row in df.groupby('a').sum().iterrows(): row['a']
+            if type(frame) is library_class("DataFrame") and wanted and frame.index.name == wanted[0]:
+                yield f"{wanted[0]!r} is the index of `{text}`, not a column: use `{text}.reset_index()` first."
         labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
         if wanted and labels:
             shown = nearest(wanted[0], labels, 2) or labels
             yield f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
         if wanted:
-            yield "A Series has one column of values: by position use `.iloc[0]`."
+            yield f"A Series has one column of values, and no label {wanted[0]!r}: columns are taken from a DataFrame, values by position with `.iloc[0]`."
 
 
 def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
@@ -164,6 +168,9 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if labels:
             yield f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
         yield f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
+    for column in [column for column in frame.columns[:_MOST_LABELS] if type(column) is tuple]:
+        if wanted and wanted[0] in ("_".join(map(str, column)), " ".join(map(str, column))):
+            yield f"The columns have several levels: use `{text}[{column!r}]`."
     levels = frame.index.names if type(frame) is library_class("DataFrame") else ()
     for name in wanted:
         if name in [level for level in levels if type(level) is str]:
@@ -194,7 +201,10 @@ def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
 
 
 def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    if any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3]):
+    libraries = {frame.f_globals.get("__name__", "").partition(".")[0] for frame in failure.libraries[:3]}
+    if "sklearn" in libraries:
+        yield "A column holds texts, and a model takes numbers: encode them, `pd.get_dummies(X)`, or `OneHotEncoder()` of `sklearn.preprocessing` for these columns, in a `ColumnTransformer`."
+    if "pandas" in libraries:
         if failure.libraries[0].f_code.co_name in _OF_NUMBERS:  # df.corr()
             yield "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
         if re.search(_DECIMAL_COMMA, failure.message):

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from safeexec.common.identity import class_name
-from safeexec.common.matching import nearest, quoted
+from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, enum_members, library_kind
 from safeexec.hints.rules import HintRule
@@ -75,7 +75,7 @@ def _chosen_from_dict(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _field_of_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    yield f"Give the value by name, `.format({failure.argument}=...)`, or use an f-string; a brace that is text is doubled: `{{{{`."
+    yield f"Give the value by name, `.{failure.called}({failure.argument}=...)`, or use an f-string; a brace that is text is doubled: `{{{{`."
 
 
 def _out_of_range(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -89,11 +89,19 @@ def _out_of_range(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"`{text}` has {len(owner)} item{'' if len(owner) == 1 else 's'}: its indexes go from 0 to {len(owner) - 1}."
 
 
+def _in_database(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    """Name the table or the column that was meant, of those that the program itself creates."""
+    created = " ".join(re.findall(r"(?i)create\s+table[^;]*?\)", "\n".join(failure.sources.values())))
+    names = dict.fromkeys(re.findall(r"\w+", created))
+    yield did_you_mean(nearest((match[1] or match[2]).rpartition(".")[2], names))
+
+
 _OF_INDEX = r"(?:list|tuple|string|array|range object|deque|bytearray|pop) index out of range"
 RULES = (
     HintRule("KeyError", "", _key),
     HintRule("KeyError", "", _member_of_set, ("remove", "pop")),
     HintRule("KeyError", "", _chosen_from_dict, ("choice", "sample")),
-    HintRule("KeyError", "", _field_of_format, ("format", "format_map")),
+    HintRule("KeyError", "", _field_of_format, ("format", "format_map", "substitute")),
     HintRule("IndexError", _OF_INDEX, _out_of_range),
+    HintRule("OperationalError", r"no such (?:table|column): ([\w.]+)|no column named (\w+)", _in_database),
 )

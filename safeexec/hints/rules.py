@@ -7,14 +7,18 @@ forms, are in the tests (`tests/hints/mended.jsonl`), which show that every rule
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
 from safeexec.common.identity import class_name
+from safeexec.hints.choice import importable
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import bases_of, is_of_guest
+from safeexec.hints.objects import MISSING, bases_of, is_of_guest
+from safeexec.hints.tables.modules import ALIASES
 
 Finder = Callable[[Failure, "re.Match[str]"], "Iterable[str | None]"]
 """Yields what may be said, the most certain first. The first that says something is the hint."""
@@ -48,7 +52,7 @@ class HintRules:
         """Return the rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
             for rule in () if is_of_guest(base) else self._by_kind.get(class_name(base), ()):
-                if text := _ask(rule, failure):
+                if text := permitted(_ask(rule, failure) or "", failure):
                     return rule, text
         return None
 
@@ -65,6 +69,32 @@ def _ask(rule: HintRule, failure: Failure) -> str | None:
     if isinstance(rule.hint, str):
         return fill(rule.hint, match, failure)
     return next(filter(None, rule.hint(failure, match)), None)
+
+
+def permitted(text: str, failure: Failure) -> str:
+    """Return a sentence without the clauses that name what the policy refuses; empty if that is the first."""
+    first, *others = re.split(r"; (?=[^`]*(?:`[^`]*`[^`]*)*$)", text)  # none within code
+    kept = [clause for clause in others if not _refused(clause, failure)]
+    if _refused(first, failure):
+        return ""
+    return text if kept == others else "; ".join([first, *kept]).removesuffix(".") + "."
+
+
+def _refused(clause: str, failure: Failure) -> bool:
+    """Tell whether the code in a clause calls a builtin, or uses a module, that the policy refuses."""
+    plan = failure.plan
+    for code in re.findall("`([^`]+)`", clause):
+        for name, behind in re.findall(r"(?<![\w.'\"])([a-z]\w*)([.(])(?=[\w)'\"\[])", code):
+            if behind == "(" and name in _BUILTINS and plan.mode == "restricted" and name not in plan.builtins:
+                return True
+            module = ALIASES[name] if name in ("np", "pd", "plt") else name
+            known = module != name or name in sys.stdlib_module_names
+            if behind == "." and known and not importable(module, plan) and failure.lookup(name) is MISSING:
+                return True
+    return False
+
+
+_BUILTINS = frozenset(dir(builtins))
 
 
 def fill(text: str, match: re.Match[str], failure: Failure) -> str:

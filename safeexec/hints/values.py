@@ -49,7 +49,7 @@ def _not_awaited(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     subject = f"`{text}` is a coroutine that" if made else "A coroutine"
     if failure.place is not None and failure.place.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
         yield f"{subject} was not awaited: write `await {text}` (for several: `await asyncio.gather(*coroutines)`)."
-    yield f"{subject} was not awaited: write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one."
+    yield f"{subject} was not awaited: write `await {text}` inside an `async def`; outside of one `asyncio.run({text})` runs it."
 
 
 def _none(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
@@ -59,6 +59,7 @@ def _none(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
             text = failure.text_of(tree)
             yield _returns_none(failure, _last_assignment(failure, text), text)
+            yield from (_without_return(failure, name) for name in _decorators(failure, text))
             yield f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
         if isinstance(tree, ast.Call):
             yield _returns_none(failure, tree)
@@ -82,7 +83,9 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
     if type(failure.resolve(call.func)) is FunctionType and (reason := _without_return(failure, name)):
         return reason
     if name in _IN_PLACE:
-        owner = failure.text_of(call.func.value, "values") if isinstance(call.func, ast.Attribute) else "values"
+        owner = "values"
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name | ast.Attribute):
+            owner = failure.text_of(call.func.value, "values")
         better = f", or use `sorted({owner})`" if name == "sort" else ""
         return f"`.{name}(...)` changes the object in place and returns None: call it in a line of its own and go on with `{owner}`{better}."
     return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`." if name in _MAYBE_NONE else None
@@ -97,16 +100,32 @@ def _without_return(failure: Failure, name: str) -> str | None:
     ]
     if not found:
         return None
-    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(found[-1])):
+    if any(isinstance(node, ast.Return) and node.value is not None for node in _of_function(found[-1])):
         return f"`{name}` returned None: one path through it ends without a `return` of a value."
     result = "..."
     match found[-1].body[-1]:
         case (
             ast.Assign(targets=[ast.Name(id=result)])
+            | ast.FunctionDef(name=result)
             | ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Name(id=result)]))
         ):
             pass
     return f"`{name}` has no `return`, so it returns None: end it with `return {result}`."
+
+
+def _of_function(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function that are of no function in it."""
+    for node in ast.iter_child_nodes(function):
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield from _of_function(node)
+
+
+def _decorators(failure: Failure, name: str) -> Iterator[str]:
+    """Yield the functions of the guest that stand above the definition of `name`."""
+    for _, node in failure.nodes(f"def {name}"):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            yield from (name_of(tree.func if isinstance(tree, ast.Call) else tree) for tree in node.decorator_list)
 
 
 def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
@@ -128,7 +147,8 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
 
 
 def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    yield _argument_called(failure, match[1])
+    if class_name(type(failure.callee)) != match[1]:  # list = [1]; list(map(str, list))
+        yield _argument_called(failure, match[1])
     name, owner = failure.called, failure.resolve(failure.function)
     plain = name if isinstance(failure.function, ast.Name) else ""
     if plain in failure.builtins or plain in _BUILTIN_NAMES:  # max = 3; max(1, 2)
@@ -189,7 +209,7 @@ _CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy
 def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Answer for a function that is not called: 'a b'.split[0]; f + 1"""
     taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
-    if ">>: 'builtin" in failure.message or (match[0] == "'type'" and not taken_apart):
+    if re.search(">>: '.*' and '_io", failure.message) or (match[0] == "'type'" and not taken_apart):
         return  # `print >> file` of Python 2; a class is a value
     trees = list(failure.operands())
     called = trees[:1] if taken_apart else [tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]]
@@ -336,7 +356,7 @@ RULES = (
     HintRule("TypeError", "can only concatenate str", _text_and_number),
     HintRule(
         "TypeError",
-        r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
+        r"'[<>]=?' not supported between instances of (?!.*'complex')'(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
         _other_operands,
     ),
     HintRule("ValueError StatisticsError", "empty|at least one", _used_up),

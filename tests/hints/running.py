@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
 import re
@@ -18,10 +19,10 @@ MODULES = """
     ast math cmath statistics random datetime json re collections itertools functools decimal fractions asyncio string
     heapq csv enum dataclasses io hashlib copy operator textwrap time zoneinfo calendar contextlib typing numpy pandas
     sklearn sklearn.linear_model sklearn.model_selection sklearn.datasets matplotlib matplotlib.pyplot sympy scipy
-    scipy.stats IPython.display concurrent.futures
+    scipy.stats IPython.display concurrent.futures os sys gzip bz2 lzma zipfile sqlite3
 """
-BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs set tuple"
-PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
+BUILTINS = frozenset(dir(builtins)) - {"input", "eval", "exec", "compile", "breakpoint"}
+PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=BUILTINS)
 WORKSPACE = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, workspace="read-write")
 PLAIN = "math json re random asyncio itertools statistics collections datetime enum"
 PRELUDE = {

@@ -76,19 +76,13 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         "FALSE": "In Python it is `False`.",
         "null nil undefined NULL Null none NONE Nil nullptr": "In Python it is `None`.",
         "this": "In Python the object is the first parameter of a method: `self`.",
-        "NaN nan": {
-            "import:math": "Use `float('nan')`, or `math.nan` (with `import math`).",
-            "": "Use `float('nan')`.",
-        },
-        "Infinity inf INF Inf infinity": {
-            "import:math": "Use `float('inf')`, or `math.inf` (with `import math`).",
-            "": "Use `float('inf')`.",
-        },
+        "NaN nan": "Use `float('nan')`; `math.nan` is the same (with `import math`).",
+        "Infinity inf INF Inf infinity": "Use `float('inf')`; `math.inf` is the same (with `import math`).",
         "console": "In Python use `print(...)` instead of `console.log(...)`.",
         "echo puts printf println cout System display alert fprintf disp Console print_": "Use `print(...)`.",
         "JSON": {
             "import:json": "Use `json.dumps(value)` and `json.loads(text)` (with `import json`).",
-            "": "Print the value itself: `print(value)`.",
+            "": "Leave it out: the value itself is shown.",
         },
         "Math": {
             "import:math": "Use the module in small letters: `import math`, then `math.sqrt(x)`.",
@@ -118,10 +112,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "import:datetime": "Use `datetime.date(2024, 1, 31)` (with `import datetime`).",
             "": "There is no clock here; use plain numbers.",
         },
-        "array": {
-            "import:numpy": "Use a list, or `np.array(...)` (with `import numpy as np`).",
-            "": "Use a list: `[1, 2, 3]`.",
-        },
+        "array": "Use a list: `[1, 2, 3]`; of numpy it is `np.array(...)` (with `import numpy as np`).",
         "func function": "Define functions with `def`.",
         "typeof": "Use `type(x)` or `isinstance(x, str)`.",
         "instanceof isinstanceof is_instance isa": "Use `isinstance(x, Kind)`.",
@@ -131,10 +122,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         "count": "Use `len(x)`, or `values.count(x)`.",
         "substr substring": "Use a slice: `text[start:stop]`.",
         "concat": "Use `+`, or `''.join(parts)`.",
-        "mean average avg": {
-            "import:statistics": "Use `statistics.mean(values)` (with `import statistics`), or `sum(values) / len(values)`.",
-            "": "Use `sum(values) / len(values)`.",
-        },
+        "mean average avg": "Use `sum(values) / len(values)`; `statistics.mean(values)` is the same (with `import statistics`).",
         "copyright credits license": "It is a notice of an interactive Python, which this policy leaves out: remove it.",
         "In Out": "There is no `In` and no `Out` here: the value of the last step is `_`; give a value a name to keep it.",
         "__ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
@@ -142,10 +130,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "workspace": "A step without arguments has no file of its own; files of the workspace are named relative to it: `'data.csv'`.",
             "": "A step without arguments has no file of its own; leave it out.",
         },
-        "isNaN isnan is_nan": {
-            "import:math": "Use `math.isnan(x)` (with `import math`).",
-            "": "Use `x != x`, which is true for NaN alone.",
-        },
+        "isNaN isnan is_nan": "Use `x != x`, which is true for NaN alone; `math.isnan(x)` is the same (with `import math`).",
         "fetch axios XMLHttpRequest": {
             "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
             "": "There is no network here; put the data into the code as a literal.",
@@ -164,10 +149,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         "join implode": "Use the method of a text: `', '.join(parts)`.",
         "replace str_replace": "Use the method of a text: `text.replace(old, new)`.",
         "trim strip": "Use the method of a text: `text.strip()`.",
-        "flatten": {
-            "import:itertools": "Use `itertools.chain.from_iterable(nested)` (with `import itertools`).",
-            "": "Use `[x for part in nested for x in part]`.",
-        },
+        "flatten": "Use `[x for part in nested for x in part]`; `itertools.chain.from_iterable(nested)` goes through the same (with `import itertools`).",
         "std stdev variance": {
             "import:statistics": "Use `statistics.stdev(values)` or `statistics.variance(values)` (with `import statistics`).",
             "": "Compute it from `sum((x - mean) ** 2 for x in values)`.",
@@ -272,6 +254,7 @@ _DICT: dict[str, str] = by_name(
         "forEach each": "Use a loop: `for key, value in {obj}.items():`.",
         "map filter": "Use a comprehension: `{k: f(v) for k, v in {obj}.items() if ...}`.",
         "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
+        "getOrDefault get_or_default": "Use `{obj}.get(key, default)`.",
         "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
         "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
         "sort sorted": "Use `dict(sorted({obj}.items()))`.",
@@ -307,11 +290,8 @@ _ITERATOR: dict[str, str] = by_name(
 _REAL: dict[str, str] = by_name(
     {
         "toFixed to_fixed setScale format quantize": "Use `round({obj}, 2)`, or `f'{{obj}:.2f}'` for a text.",
-        "sqrt": "Use `math.sqrt({obj})`, or `{obj} ** 0.5`.",
-        "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.",
-        "ceil": "Use `math.ceil({obj})`.",
         "pow power": "Use `{obj} ** n`.",
-        "isNaN is_nan isnan": "Use `math.isnan({obj})`.",
+        "isNaN is_nan": "Use `math.isnan({obj})` (with `import math`).",
         "to_i intValue": "Use `int({obj})`.",
     }
 )
@@ -328,7 +308,6 @@ _COMPLEX: dict[str, str] = by_name(
     {
         "magnitude modulus norm mod r": "Use `abs({obj})`.",
         "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
-        "sqrt": "Use `cmath.sqrt({obj})` (with `import cmath`).",
     }
 )
 _FRACTION: dict[str, str] = by_name(

@@ -29,7 +29,6 @@ _FRAME_AND_SERIES: dict[str, str] = by_name(
         "column_count ncols get_columns column_names colnames": "Use `list(df.columns)`, and `len(df.columns)` for their number.",
         "select get_column col": "Use `df['column']`, or `df[['a', 'b']]` for several.",
         "normalize zscore": "Write it: `(df - df.mean()) / df.std()`.",
-        "is_null isNull": "Use `.isna()`.",
     }
 )
 _SERIES: dict[str, str] = {
