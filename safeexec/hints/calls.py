@@ -123,11 +123,16 @@ def _by_position(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 def _no_instance(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     kind, _, method = match[1].rpartition(".")
-    written = failure.lookup(kind)
-    if issubclass(type(written), type) and type(members_of(written).get(method)) is staticmethod:
+    if _is_static(failure.lookup(kind), method):
         yield "A static method is given no object: remove `@staticmethod`, or the parameter `self`."
     kind = kind or "Kind"
+    if method == "__init__":
+        yield f"Give the object first, `{kind}.__init__(self, ...)`, or write `super().__init__(...)`."
     yield f"Call it on an instance, not on the class: `{kind}().{method}(...)`, with `{kind}(...)` made first."
+
+
+def _is_static(kind: object, method: str) -> bool:
+    return issubclass(type(kind), type) and type(members_of(kind).get(method)) is staticmethod  # type: ignore[arg-type]
 
 
 def _date_of_text(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -142,10 +147,11 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if failure.called in _ONE_SEQUENCE and failure.call is not None and not failure.call.args:
         yield f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
     of_class = isinstance(failure.function, ast.Attribute) and failure.resolve(failure.function.value)
+    kind, _, method = said.rpartition(".")
     if (
-        issubclass(type(of_class), type)
+        (issubclass(type(of_class), type) or _is_static(failure.lookup(kind), method))
         and type(failure.callee) is FunctionType
-        and failure.callee.__code__.co_varnames[0] == "self"
+        and failure.callee.__code__.co_varnames[:1] == ("self",)
     ):
         yield from _no_instance(failure, match)
     if not _is_called(failure, said):

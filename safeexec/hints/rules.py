@@ -33,7 +33,8 @@ class HintRule(NamedTuple):
     """A regular expression that its message has."""
     hint: str | Finder
     """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
-    first group of the pattern, and the names of `_PARTS` stand for source text."""
+    first group of the pattern, and the names of `_PARTS` stand for source text. What not every policy allows stands behind
+    a semicolon: `permitted` leaves it out."""
     calls: tuple[str, ...] = ()
     """The rule holds only where the failing expression calls one of these; empty: anywhere."""
 

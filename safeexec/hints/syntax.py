@@ -100,7 +100,8 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     stripped = code.strip()
     first = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)  # retrun x, improt math, esle:
     if first is not None and first[1] not in _STATEMENTS:
-        for meant in nearest(first[1], _STATEMENTS, worst=TYPING_ERROR):
+        swapped = [word for word in _STATEMENTS if sorted(word) == sorted(first[1])]  # fro i in range(3):
+        for meant in swapped or nearest(first[1], _STATEMENTS, worst=TYPING_ERROR):
             return f"Did you mean `{meant}` instead of `{first[1]}`?"
     if re.match(r"\s*(elif|else)\b", code):
         return "`elif` and `else` stand at the same indentation as their `if`, directly after its body."

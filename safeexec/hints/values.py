@@ -39,6 +39,7 @@ _MAYBE_NONE = {
     "fullmatch": "`re.fullmatch(...)` is None when the text does not match",
     "get": "`.get(key)` is None when the key is missing",
     "getenv": "`getenv` is None when the variable is missing",
+    "fetchone": "`.fetchone()` is None when there is no row",
     "find": "`.find(...)` is None when nothing is found",
 }
 
@@ -150,6 +151,8 @@ def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None
     if class_name(type(failure.callee)) != match[1]:  # list = [1]; list(map(str, list))
         yield _argument_called(failure, match[1])
     name, owner = failure.called, failure.resolve(failure.function)
+    if isinstance(failure.function, ast.Tuple | ast.List | ast.Dict | ast.Set):  # [(1, 2) (3, 4)]
+        yield f"A comma is missing behind `{failure.text_of(failure.function, '(...)')}`: with parentheses after it, it is called."
     plain = name if isinstance(failure.function, ast.Name) else ""
     if plain in failure.builtins or plain in _BUILTIN_NAMES:  # max = 3; max(1, 2)
         what = "tool" if name in failure.plan.tools else "builtin"
@@ -209,7 +212,7 @@ _CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy
 def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Answer for a function that is not called: 'a b'.split[0]; f + 1"""
     taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
-    if re.search(">>: '.*' and '_io", failure.message) or (match[0] == "'type'" and not taken_apart):
+    if re.search(">>: '.*' and '_io", failure.message) or (match[0][1:-1] == "type" and not taken_apart):
         return  # `print >> file` of Python 2; a class is a value
     trees = list(failure.operands())
     called = trees[:1] if taken_apart else [tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]]
@@ -348,7 +351,7 @@ RULES = (
     HintRule("TypeError", r"'([\w.]+)' object is not callable", _not_callable),
     HintRule(
         "TypeError",
-        r"'(?:method|function|builtin_function_or_method|type)'|object (?:function|method) can't",
+        r"""['"](?:method|function|builtin_function_or_method|type)['"]|object (?:function|method) can't""",
         _function_as_value,
     ),
     HintRule("TypeError", "indices must be integers", _loop_variable),

@@ -104,6 +104,23 @@ def test_no_import_is_recommended_that_is_refused() -> None:
     assert "import" not in (hint_of("Counter('a')", plan) or "")
 
 
+REFUSED_PARTS = {
+    "float('abc')": "pd.to_numeric",
+    "(1, 2).describe()": "pd.DataFrame",
+    "b'\\x00\\xff'.decode()": "open(",
+    "async def f(): return 1\nf() + 1": "asyncio.run",
+}
+"""What fails → what one of two policies allows of its hint."""
+
+
+@pytest.mark.parametrize(("source", "part"), REFUSED_PARTS.items())
+def test_no_part_of_a_hint_is_refused(source: str, part: str) -> None:
+    assert part in (hint_of(source) or "")
+    hint = hint_of(source, LanguagePlan(imports={"math": ImportPlan()}, builtins=PLAN.builtins - {"open"}))
+    assert hint
+    assert part not in hint
+
+
 @pytest.mark.parametrize("name", ["__class__", "__dict__", "colour"])
 def test_objects_of_the_guest_are_not_asked(name: str) -> None:
     """Looking for the nearest attribute calls no property and no `__getattr__` of the guest's class."""
