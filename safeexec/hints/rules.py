@@ -33,8 +33,8 @@ class HintRule(NamedTuple):
     """A regular expression that its message has."""
     hint: str | Finder
     """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
-    first group of the pattern, and the names of `_PARTS` stand for source text. What not every policy allows stands behind
-    a semicolon: `permitted` leaves it out."""
+    first group of the pattern, and the names of `_PARTS` stand for source text. What not every policy allows stands
+    behind a semicolon: `permitted` leaves it out."""
     calls: tuple[str, ...] = ()
     """The rule holds only where the failing expression calls one of these; empty: anywhere."""
 
@@ -53,7 +53,7 @@ class HintRules:
         """Return the rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
             for rule in () if is_of_guest(base) else self._by_kind.get(class_name(base), ()):
-                if text := permitted(_ask(rule, failure) or "", failure):
+                if text := _ask(rule, failure):
                     return rule, text
         return None
 
@@ -67,18 +67,21 @@ def _ask(rule: HintRule, failure: Failure) -> str | None:
     match = re.search(rule.pattern, failure.message)
     if match is None:
         return None
-    if isinstance(rule.hint, str):
-        return fill(rule.hint, match, failure)
-    return next(filter(None, rule.hint(failure, match)), None)
+    texts = [fill(rule.hint, match, failure)] if isinstance(rule.hint, str) else rule.hint(failure, match)
+    return next(filter(None, (permitted(text, failure) for text in texts if text)), None)
 
 
 def permitted(text: str, failure: Failure) -> str:
-    """Return a sentence without the clauses that name what the policy refuses; empty if that is the first."""
-    first, *others = re.split(r"; (?=[^`]*(?:`[^`]*`[^`]*)*$)", text)  # none within code
+    """Return a sentence without the clauses that name what the policy refuses; empty if that is the first. The policy's
+    own sentences stay as they are.
+    """
+    if text in failure.plan.hints.values():
+        return text
+    first, *others = re.findall(r"(?:`[^`]*`|;(?! )|[^;])+", text) or [""]  # a semicolon within code parts nothing
     kept = [clause for clause in others if not _refused(clause, failure)]
     if _refused(first, failure):
         return ""
-    return text if kept == others else "; ".join([first, *kept]).removesuffix(".") + "."
+    return text if kept == others else ";".join([first, *kept]).removesuffix(".") + "."
 
 
 def _refused(clause: str, failure: Failure) -> bool:

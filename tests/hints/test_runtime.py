@@ -90,8 +90,8 @@ def test_missing_files(name: str, files: tuple[str, ...], words: str) -> None:
 
 
 def test_the_policy_s_own_hint_wins() -> None:
-    plan = LanguagePlan(imports=PLAN.imports, hints={"price": "Call `fetch_price(item)`."})
-    assert hint_of("price", plan) == "Call `fetch_price(item)`."
+    own = "Call `fetch_price(item)`; `open(name)` is for others."  # as it is, whatever the policy refuses
+    assert hint_of("price", LanguagePlan(imports=PLAN.imports, hints={"price": own})) == own
 
 
 def test_no_import_is_recommended_that_is_refused() -> None:
