@@ -36,8 +36,8 @@ SO_PASSCRED, SO_PASSPIDFD = 16, 76
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 SWEEP_SECONDS = 1.0
 """Time for the end of orphans."""
-_RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
-_PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
+_RSS = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB", re.M)
+_PSS = re.compile(rb"^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 _TGID = re.compile(rb"^Tgid:\s+(\d+)", re.M)
@@ -119,7 +119,7 @@ def _read(name: str) -> bytes | None:
 
 
 def memory_without_files(pid: int) -> int:
-    """Return resident bytes of process `pid` that no file backs; 0 if it is gone.
+    """Return bytes of process `pid` that no file backs, in memory or swapped out; 0 if it is gone.
 
     Pages still shared with its parent are among them, and so is shared anonymous memory, which ``statm`` counts with
     the files. ``status`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.

@@ -30,8 +30,8 @@ _ALWAYS = _names(
     "read write readv writev pread64 pwrite64 preadv pwritev close dup dup2 dup3 lseek fstat pipe pipe2",
     "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2",
     "shutdown getsockname getpeername",
-    # memory; mmap and mprotect have rules of their own
-    "brk munmap mremap madvise msync",
+    # memory; mmap, mprotect and madvise have rules of their own
+    "brk munmap mremap msync",
     # time
     "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times alarm setitimer getitimer",
     # signals within the process
@@ -69,7 +69,8 @@ _DESCRIPTOR_BITS = 12
 """`limits.open_files` is 4096 at most."""
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _RLIMIT_STACK = 3
-_MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 1, 2, 0x20
+_MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS, _MAP_HUGETLB = 0xF, 1, 2, 0x20, 0x40000
+_MADV_DONTNEED, _MADV_GUARD = 4, 102
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
 _SOL_SOCKET, _MSG_OOB = 1, 1
 # SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
@@ -170,7 +171,8 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     """Return the rules of memory. What a file holds may be executed, and never written as well; memory without a file
     only where the plan says so: code of native libraries is in the process there already. No shared memory without a
-    file: what a process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+    file: what a process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size. Nor are huge
+    pages that the machine has reserved: they are refused, too, as if there were none left.
 
     No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
     store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed
@@ -178,7 +180,7 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     """
     plain = Check(2, _PROT_EXEC, 0)
     of_file = Check(3, _MAP_ANONYMOUS, 0)
-    private = Check(3, _MAP_TYPE, _MAP_PRIVATE)
+    private = Check(3, _MAP_TYPE | _MAP_HUGETLB, _MAP_PRIVATE)
     code = Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC)
     printed = (plain, of_file, Check(3, _MAP_TYPE, _MAP_SHARED), Check(5, _LONG, plan.printed_at))
     allowed: list[tuple[Check, ...]] = [(plain, of_file), (code, of_file)] if plan.programs else [printed]
@@ -238,6 +240,16 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     # asks for them before it starts a program, and goes on after EINVAL.
     "close_range": allow_if((Check(2, _CLOSE_RANGE_UNSHARE, 0),), error=errno.EINVAL),
     "ioctl": _one_of(1, _IOCTLS),
+    # Not MADV_COLD and PAGEOUT (20, 21): what is swapped out is in no resident size. Not MERGEABLE (12): how long a
+    # write takes then tells what other processes hold. Allowed are, one check each: 0 to 3, 8 to 11, 16 to 19 and 24 to
+    # 27; 6, 7, 14, 15, 22 and 23; and guards of stacks. EINVAL is the answer of kernels that do not know an advice.
+    "madvise": allow_if(
+        (Check(2, _INT & ~0b11011, 0),),
+        (Check(2, _INT & ~0b11001, 0b110),),
+        (_equal(2, _MADV_DONTNEED),),
+        (Check(2, _INT & ~1, _MADV_GUARD),),
+        error=errno.EINVAL,
+    ),
     "fcntl": _controls(_FCNTLS),
     "prctl": _one_of(0, _PRCTLS),
     "arch_prctl": _one_of(0, _ARCH_PRCTLS),

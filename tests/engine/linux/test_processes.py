@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import signal
@@ -87,6 +88,15 @@ def test_memory_of_another_process() -> None:
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def test_what_is_swapped_out_is_held_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a kernel with swap tells it: this one may have none."""
+    told = b"RssAnon: 1024 kB\nRssFile: 9 kB\nVmSwap: 2048 kB\nPss_Anon: 512 kB\nSwap: 2048 kB\nSwapPss: 1024 kB\n"
+    monkeypatch.setattr(processes, "_read", lambda name: told)
+    monkeypatch.setattr(processes, "open", lambda *_: io.BytesIO(told), raising=False)
+    assert processes.memory_without_files(1) == 3 << 20
+    assert processes.proportional_memory(1) == 3 << 19
 
 
 held: list[bytearray] = []
