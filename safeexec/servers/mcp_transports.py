@@ -9,73 +9,153 @@ import json
 import logging
 import os
 import signal
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Literal
 
+import anyio
 import msgspec
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from safeexec import Policy
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.account import apart, count_taken, count_untaken
 from safeexec.servers.mcp import McpServer
+from safeexec.servers.output import FLUSH_SECONDS, Output
 from safeexec.servers.wire import MAX_ITEMS
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.lines import Lines
 
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
+MAX_CALLS = 200
+"""Requests of the client of the standard streams that are being answered at once; further ones wait in the pipe."""
 
 
 async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]]) -> None:
-    """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
+    """Serve one client over the standard streams, until its end of input, or SIGTERM or SIGINT."""
     server = McpServer(policy, tools)
-    leaving: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly
-
-    async def leave() -> None:
-        await server.close()
-        os._exit(0)  # a thread that reads standard input cannot be interrupted
-
     await server.open()
     try:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, lambda: leaving.append(loop.create_task(leave())))
-        with filtered_input():
-            await server.protocol.run_stdio_async()
+        with taken_streams() as (read, write):
+            await _Client(server.protocol, read, write).run()
     finally:
         await server.close()
 
 
 @contextmanager
-def filtered_input() -> Iterator[None]:
-    """Take the lines out of standard input that are too large to be read, or are no message of the protocol, and answer
-    them at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and has
-    built all of a message before its parts are counted.
-    """
-    given, answers = os.dup(0), os.dup(1)
-    passed, end = os.pipe()
-    os.dup2(passed, 0)
-    os.close(passed)
-
-    def pass_on() -> None:
-        lines = Lines(MAX_REQUEST)
-        with open(end, "wb") as out, suppress(OSError):
-            while data := os.read(given, 1 << 16):
-                for line in lines.feed(data):
-                    if problem := _error_for(line):
-                        os.write(answers, problem)
-                    elif line is not None:
-                        out.write(line + b"\n")
-                out.flush()
-
-    threading.Thread(target=pass_on, daemon=True).start()
+def taken_streams() -> Iterator[tuple[int, int]]:
+    """Yield the standard streams as descriptors of their own. What tools print meanwhile goes to standard error."""
+    own, null = (os.dup(0), os.dup(1)), os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
     try:
-        yield
+        os.dup2(2, 1)
+    except OSError:  # there is none
+        os.dup2(null, 1)
+    os.close(null)
+    try:
+        yield own
     finally:
-        os.dup2(given, 0)
+        for number, descriptor in enumerate(own):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+class _Client:
+    """The client at the other end of two descriptors. The SDK's own transport passes on without a word what it cannot
+    read, begins whatever is asked though no answer is taken, and waits for ever for a client that takes none.
+    """
+
+    def __init__(self, protocol: MCPServer, read: int, write: int) -> None:
+        self._server = protocol._lowlevel_server  # which `protocol.run_stdio_async` runs, with that transport
+        self._read = read
+        self._output = Output(write, self._leave)
+        self._writing = asyncio.Lock()
+        self._calls = 0
+        """Requests that are being answered, or whose answers are not taken."""
+        self._settled, self._over = asyncio.Event(), asyncio.Event()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._leave)
+        passed, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answers, said = anyio.create_memory_object_stream[SessionMessage](0)
+        serving = self._server.run(messages, answers, self._server.create_initialization_options())
+        ending = [asyncio.create_task(serving), asyncio.create_task(self._say(said))]
+        taking = asyncio.create_task(self._take(passed))
+        for task in (taking, *ending):
+            task.add_done_callback(self._leave)
+        with self._output.watched():
+            await self._over.wait()
+        taking.cancel()
+        await asyncio.wait([taking])
+        await passed.aclose()  # for the server the end of what it is asked: it ends what runs, and says so
+        await asyncio.wait(ending, timeout=FLUSH_SECONDS)
+        for task in ending:
+            task.cancel()
+        for problem in await asyncio.gather(taking, *ending, return_exceptions=True):
+            if isinstance(problem, Exception):
+                raise problem
+
+    def _leave(self, _: object = None) -> None:
+        self._over.set()
+
+    async def _take(self, passed: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        lines = Lines(MAX_REQUEST)
+        while data := await self._some():
+            for line in lines.feed(data):
+                if line is None or line.strip():
+                    await self._pass_on(await apart(len(line or b""), _message, line), passed)
+
+    async def _some(self) -> bytes:
+        """Return what comes next of the input; nothing at its end."""
+        loop, there = asyncio.get_running_loop(), asyncio.Event()
+        with suppress(PermissionError):  # a file has all of it at once
+            loop.add_reader(self._read, there.set)
+            try:
+                await there.wait()
+            finally:
+                loop.remove_reader(self._read)
+        try:
+            return os.read(self._read, 1 << 16)
+        except OSError:  # the other end of a socket, or the terminal, is gone
+            return b""
+
+    async def _pass_on(
+        self, message: JSONRPCMessage | bytes, passed: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        """Give the server a message; a request when there is room for its answer. Write what answers one already."""
+        if isinstance(message, bytes):
+            await self._write(message)
+            return
+        metadata = None
+        if isinstance(message, JSONRPCRequest):
+            while self._calls >= MAX_CALLS:
+                self._settled.clear()
+                await self._settled.wait()
+            self._calls += 1
+            metadata = ServerMessageMetadata(on_request_unanswered=self._settle)
+        await passed.send(SessionMessage(message, metadata))
+
+    async def _say(self, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        async for one in said:
+            await self._write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            if isinstance(one.message, JSONRPCResponse | JSONRPCError):
+                await self._settle()
+
+    async def _settle(self) -> None:
+        self._calls -= 1
+        self._settled.set()
+
+    async def _write(self, line: bytes) -> None:
+        async with self._writing:
+            await self._output.write(line)
 
 
 class _Envelope(msgspec.Struct):
@@ -106,9 +186,25 @@ def _error_for(line: bytes | None) -> bytes:
         if message.method is message.result is message.error is msgspec.UNSET:
             raise ValueError("it has neither a method nor a result nor an error")
     except ValueError as error:
-        fault = {"code": code, "message": f"the message is not read: {error}"}
-        return json.dumps({"jsonrpc": "2.0", "id": identity, "error": fault}).encode() + b"\n"
+        return _fault(identity, code, str(error))
     return b""
+
+
+def _fault(identity: str | int | None, code: int, problem: str) -> bytes:
+    fault = {"code": code, "message": f"the message is not read: {problem}"}
+    return json.dumps({"jsonrpc": "2.0", "id": identity, "error": fault}).encode() + b"\n"
+
+
+def _message(line: bytes | None) -> JSONRPCMessage | bytes:
+    """Return the message in a line, or the error that answers what is none."""
+    if problem := _error_for(line):
+        return problem
+    assert line is not None
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        identity = shaped(line, _Envelope).id
+        return _fault(None if identity is msgspec.UNSET else identity, PARSE, error.errors()[0]["msg"])
 
 
 class HttpMcpServer(McpServer):

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import signal
-import stat
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from safeexec import SandboxError
 from safeexec.remote.methods import MAX_MESSAGE
 from safeexec.servers.account import count_taken
 from safeexec.servers.jsonrpc import reply
+from safeexec.servers.output import FLUSH_SECONDS, Output
 from safeexec.servers.service import Service
 from safeexec.servers.wire import encode_apart
 from safeexec.untrusted.lines import Lines
@@ -28,8 +26,6 @@ MAX_CALLS = 1000
 """Lines that are being answered at once; further ones wait in the pipe."""
 MAX_UNREAD = 1 << 20
 """Bytes that the client has not read yet, from which on no further line is taken."""
-FLUSH_SECONDS = 5.0
-"""How long the client may take to read the last of it, at the end."""
 _PIECE = 64 << 10
 
 
@@ -44,7 +40,7 @@ class _Connection:
     def __init__(self, service: Service, read: int, write: int) -> None:
         self._service = service
         self._read = read
-        self._output = _Output(write, self._leave)
+        self._output = Output(write, self._leave)
         self._said: asyncio.Queue[tuple[bytes | dict[str, Any], asyncio.Event]] = asyncio.Queue()
         """Answers, and notifications that are still to be written as JSON, in the order in which they are sent, with
         what hears that they were.
@@ -144,53 +140,3 @@ class _Connection:
         self._waiting.extend(line for line in self._lines.feed(data or b"\n") if line is None or line.strip())
         self._ended = not data
         self._consider()
-
-
-class _Output:
-    """The descriptor that the client reads. Nothing is written that would block, whatever kind of file it is."""
-
-    def __init__(self, fd: int, gone: Callable[[], object]) -> None:
-        """`gone` is called when nobody reads any more."""
-        self._fd = fd
-        self._room = select.poll()
-        self._room.register(fd, select.POLLOUT)
-        self._gone = gone
-        self._is_open = True
-        self._rest = memoryview(b"")
-        self._written: asyncio.Future[None]
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Hear when the reader of a pipe goes away, also while nothing is written."""
-        loop = asyncio.get_running_loop()
-        pipe = stat.S_ISFIFO(os.fstat(self._fd).st_mode)
-        if pipe:
-            loop.add_reader(self._fd, self._gone)
-        try:
-            yield
-        finally:
-            if pipe:
-                loop.remove_reader(self._fd)
-
-    async def write(self, data: bytes) -> None:
-        """Write all of it."""
-        loop = asyncio.get_running_loop()
-        self._rest, self._written = memoryview(data), loop.create_future()
-        self._write()
-        if not self._written.done():
-            loop.add_writer(self._fd, self._write)
-            try:
-                await self._written
-            finally:
-                loop.remove_writer(self._fd)
-
-    def _write(self) -> None:
-        """Write as much as there is room for, a page at a time: a pipe that has room has room for a page."""
-        try:
-            while self._rest and self._is_open and self._room.poll(0):
-                self._rest = self._rest[os.write(self._fd, self._rest[: select.PIPE_BUF]) :]
-        except OSError:
-            self._is_open = False
-            self._gone()
-        if not ((self._rest and self._is_open) or self._written.done()):
-            self._written.set_result(None)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
+import termios
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -34,7 +39,8 @@ from safeexec import Policy
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.mcp import McpServer, RunningStep
 from tests.alone import importing, ran
-from tests.footprint import gone, until
+from tests.footprint import gone, pause, until
+from tests.servers.pipes import PATIENCE, Pipes
 from tests.servers.serving import JSON, STOP_SECONDS, Server, start
 
 POLICY = """
@@ -754,6 +760,78 @@ async def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None
         await asyncio.wait({call})
         assert (await step(client, "x", session))["value"] == 4
     assert len(questions) == 1
+
+
+@pytest.fixture
+def pipes() -> Iterator[Pipes]:
+    """A client that has begun."""
+    with Pipes("--policy", "calculator", command=[sys.executable, "-m", "safeexec", "mcp"]) as pipes:
+        assert "result" in pipes.call("initialize", **HELLO)
+        yield pipes
+
+
+LIST = json.dumps(message("tools/list", {})).encode() + b"\n"
+
+
+def fill(pipes: Pipes) -> None:
+    """Ask for more answers than there is room for, and take none."""
+    pipes.write(LIST * 40)
+    poller = select.poll()
+    poller.register(pipes.output, select.POLLIN)
+    assert poller.poll(PATIENCE * 1000)
+    until(lambda: unread(pipes) > 40_000)
+
+
+def unread(pipes: Pipes) -> int:
+    """Bytes in the pipe that the client reads."""
+    return int.from_bytes(fcntl.ioctl(pipes.output, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_client_that_writes_and_reads_nothing_is_waited_for(pipes: Pipes) -> None:
+    """Its requests stay in the pipe: what is made of them would fill the server."""
+    os.set_blocking(pipes.input.fileno(), False)
+    room = select.poll()
+    room.register(pipes.input, select.POLLOUT)
+    written = 0
+    while room.poll(5000):
+        written += os.write(pipes.input.fileno(), (LIST * 50)[written % len(LIST) :])
+        assert written < 400_000
+    for _ in range(written // len(LIST)):
+        assert "tools" in pipes.read()["result"]
+
+
+def test_no_answer_stands_inside_of_another(pipes: Pipes) -> None:
+    """However slowly they are read: the errors of what is no message come between the others."""
+    fill(pipes)
+    wrong = json.dumps({"jsonrpc": "2.0", "id": "w" * 900}).encode() + b"\n"
+    writer = threading.Thread(target=pipes.write, args=(wrong * 20,))
+    writer.start()
+    said = b""
+    while said.count(b"\n") < 60:
+        pause()
+        said += os.read(pipes.output.fileno(), 4096)
+    writer.join()
+    told = [json.loads(line) for line in said.splitlines()]
+    assert [sum(part in one for one in told) for part in ("result", "error")] == [40, 20]
+
+
+def test_who_takes_no_answers_is_not_waited_for_at_the_end(pipes: Pipes) -> None:
+    fill(pipes)
+    assert pipes.end() == (0, b"")
+
+
+@pytest.mark.parametrize("deep", [900, 10_000])
+def test_a_message_that_is_nested_too_deeply_is_answered(pipes: Pipes, deep: int) -> None:
+    """At whichever reader it fails: nobody waits for what was passed by."""
+    pipes.write(b'{"jsonrpc": "2.0", "id": 7, "method": "x", "params": {"a": %s}}\n' % (b"[" * deep + b"]" * deep))
+    assert pipes.read()["error"]["code"] == PARSE
+
+
+def test_a_message_ends_at_the_end_of_its_line_alone(pipes: Pipes) -> None:
+    inner = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}'
+    pipes.write(b'{"jsonrpc": "2.0", "method": "x", "params": {"a":\r%s\r}}\n' % inner)
+    pipes.write(b'{"jsonrpc": "2.0",\r"id": 8, "method": "ping"}\n')
+    assert pipes.read() == {"jsonrpc": "2.0", "id": 8, "result": {}}
 
 
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

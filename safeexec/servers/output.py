@@ -1,0 +1,63 @@
+"""The descriptor on which the one client of a server reads its answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+FLUSH_SECONDS = 5.0
+"""How long the client may take to read the last of it, at the end."""
+
+
+class Output:
+    """The descriptor that the client reads. Nothing is written that would block, whatever kind of file it is."""
+
+    def __init__(self, fd: int, gone: Callable[[], object]) -> None:
+        """`gone` is called when nobody reads any more."""
+        self._fd = fd
+        self._room = select.poll()
+        self._room.register(fd, select.POLLOUT)
+        self._gone = gone
+        self._is_open = True
+        self._rest = memoryview(b"")
+        self._written: asyncio.Future[None]
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Hear when the reader of a pipe goes away, also while nothing is written."""
+        loop = asyncio.get_running_loop()
+        pipe = stat.S_ISFIFO(os.fstat(self._fd).st_mode)
+        if pipe:
+            loop.add_reader(self._fd, self._gone)
+        try:
+            yield
+        finally:
+            if pipe:
+                loop.remove_reader(self._fd)
+
+    async def write(self, data: bytes) -> None:
+        """Write all of it."""
+        loop = asyncio.get_running_loop()
+        self._rest, self._written = memoryview(data), loop.create_future()
+        self._write()
+        if not self._written.done():
+            loop.add_writer(self._fd, self._write)
+            try:
+                await self._written
+            finally:
+                loop.remove_writer(self._fd)
+
+    def _write(self) -> None:
+        """Write as much as there is room for, a page at a time: a pipe that has room has room for a page."""
+        try:
+            while self._rest and self._is_open and self._room.poll(0):
+                self._rest = self._rest[os.write(self._fd, self._rest[: select.PIPE_BUF]) :]
+        except OSError:
+            self._is_open = False
+            self._gone()
+        if not ((self._rest and self._is_open) or self._written.done()):
+            self._written.set_result(None)
