@@ -72,7 +72,8 @@ class _Client:
     """
 
     def __init__(self, protocol: MCPServer, read: int, write: int) -> None:
-        self._server = protocol._lowlevel_server  # which `protocol.run_stdio_async` runs, with that transport
+        protocol.streamable_http_app()  # 0.2 ms; its manager alone gives the server that every transport runs
+        self._server = protocol.session_manager.app
         self._read = read
         self._output = Output(write, self._leave)
         self._writing = asyncio.Lock()
