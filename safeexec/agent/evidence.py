@@ -180,19 +180,13 @@ class _Judge:
             return self._of_words(readings.with_date(answer, iso), iso)
         if type(value) is str and value.isalnum():
             answer = _BASE.sub("", answer)
-            if _PREFIXED.fullmatch(value):  # "101101 in binary" says all that "0b101101" does
-                answer = re.sub(rf"\b{value[:2]}(?=[0-9a-f])", "", answer, flags=re.IGNORECASE)
-                value = value[2:]
-                answer = answer.replace(value.upper(), value)
+            if _PREFIXED.fullmatch(value):
+                answer, value = _without_prefix(answer, value)
         if isinstance(value, bool):
             truth = readings.truth(answer, self.predicates)
             return _judgement(truth if truth is None else truth is value)
-        is_product = type(value) is dict and value and all(type(one) is int for one in (*value, *value.values()))
-        if is_product and min(*value, *value.values()) > 0 and 1 not in value and (product := readings.factors(answer)):
-            return _judgement(product == value)
-        repeats = type(value) is list and 1 < len(value) <= _MAX_PLACES and all(type(one) is int for one in value)
-        if repeats and len({*value}) < len(value) and readings.factors(answer) == Counter(value):
-            return _MATCHED
+        if (of_factors := _of_factors(answer, value)) is not None:
+            return of_factors
         text = getattr(value, "repr", value)
         formula, region = _formula(text), inequalities.computed(value)
         if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
@@ -318,6 +312,25 @@ class _Judge:
             has_value = has_value or one.is_value
             claims_other = claims_other or (lead == "claim" and not has_value)
             before = "claim" if one.is_value else "mention" if is_mention else "other"
+
+
+def _without_prefix(answer: str, value: str) -> tuple[str, str]:
+    """Return both without the prefix of `bin`, `oct` or `hex`: "101101 in binary" says all that "0b101101" does."""
+    digits = value[2:]
+    answer = re.sub(rf"\b{value[:2]}(?=[0-9a-f])", "", answer, flags=re.IGNORECASE)
+    return answer.replace(digits.upper(), digits), digits
+
+
+def _of_factors(answer: str, value: Any) -> Comparison | None:
+    """Judge factors that were computed, as their powers or as a list that repeats one, where the answer is a product of
+    powers. None where it is to be judged otherwise.
+    """
+    if type(value) is dict and value and all(type(one) is int for one in (*value, *value.values())):
+        product = readings.factors(answer) if min(*value, *value.values()) > 0 and 1 not in value else {}
+        return _judgement(product == value) if product else None
+    repeats = type(value) is list and 1 < len(value) <= _MAX_PLACES and all(type(one) is int for one in value)
+    is_stated = repeats and len({*value}) < len(value) and readings.factors(answer) == Counter(value)
+    return _MATCHED if is_stated else None
 
 
 def _forms(value: Any, answer: str) -> list[Any]:
