@@ -117,16 +117,20 @@ class _Client:
     async def _some(self) -> bytes:
         """Return what comes next of the input; nothing at its end."""
         loop, there = asyncio.get_running_loop(), asyncio.Event()
-        with suppress(PermissionError):  # a file has all of it at once
-            loop.add_reader(self._read, there.set)
+        while True:
+            there.clear()
+            with suppress(PermissionError):  # a file has all of it at once
+                loop.add_reader(self._read, there.set)
+                try:
+                    await there.wait()
+                finally:
+                    loop.remove_reader(self._read)
             try:
-                await there.wait()
-            finally:
-                loop.remove_reader(self._read)
-        try:
-            return os.read(self._read, 1 << 16)
-        except OSError:  # the other end of a socket, or the terminal, is gone
-            return b""
+                return os.read(self._read, 1 << 16)
+            except BlockingIOError:
+                continue  # another process has read it
+            except OSError:  # the other end of a socket, or the terminal, is gone
+                return b""
 
     async def _pass_on(
         self, message: JSONRPCMessage | bytes, passed: MemoryObjectSendStream[SessionMessage | Exception]
