@@ -13,7 +13,7 @@ from typing import Any
 
 from safeexec.common.identity import class_name, module_of, object_of
 from safeexec.common.matching import did_you_mean, nearest, quoted, same_name, synonyms
-from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
+from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns, table_of
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
     MISSING,
@@ -190,7 +190,7 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}{called}'}`."
     if kind == "pandas.Series" and is_applied_to_columns(failure, name):
         yield APPLIED
-    columns = columns_of(attribute_of(owner, "obj") if kind == "pandas.GroupBy" else owner)
+    columns = columns_of(table_of(owner))
     if same := same_name(name, columns):
         yield column_hint(name, same, text)
     if nearest(name, columns) and not nearest(name, public_names(owner)):
@@ -245,8 +245,7 @@ def _code_of(kind: type, name: str) -> Any:
 
 def _listing(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str]:
     """List what an object of Python or of a guest's class has, or a table, if that is little."""
-    table = attribute_of(owner, "obj") if library_kind(owner) == "pandas.GroupBy" else owner
-    if found := column_hint(name, columns_of(table), text):
+    if found := column_hint(name, columns_of(table_of(owner)), text):
         yield found
     kind, names = class_of(owner), sorted(public_names(owner))
     if is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries):

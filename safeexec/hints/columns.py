@@ -39,6 +39,11 @@ def columns_of(frame: Any) -> list[str]:
     return [part for part in parts if type(part) is str]
 
 
+def table_of(owner: Any) -> Any:
+    """Return the table that a groupby has grouped; anything else as it is."""
+    return attribute_of(owner, "obj") if library_kind(owner) == "pandas.GroupBy" else owner
+
+
 def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     """Return the column that was meant, or the ones there are."""
     if not columns:
@@ -74,9 +79,7 @@ def _frames(failure: Failure) -> list[Any]:
     """Return the DataFrames and Series among the local variables of the library, outermost first; else those named."""
     found: dict[int, Any] = {}
     for variables in (dict(frame.f_locals) for frame in failure.libraries[:40]):
-        owner = variables.get("self", MISSING)
-        grouped = library_kind(owner) == "pandas.GroupBy"
-        for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:
+        for value in [*variables.values(), table_of(variables.get("self", MISSING))]:
             if library_kind(value) in ("pandas.DataFrame", "pandas.Series"):
                 found.setdefault(id(value), value)
     if not found and failure.libraries and failure.expression:  # the indexers of pandas keep their frame in a C field

@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 from collections import deque
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -55,6 +56,19 @@ class Pipes:
     def write(self, message: Any) -> None:
         self.input.write(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
         self.input.flush()
+
+    def fill(self, line: bytes, quiet_ms: int, most: float = inf) -> int:
+        """Write this line again and again, until there has been no room for so long; how many bytes were written, fewer
+        than `most`.
+        """
+        os.set_blocking(self.input.fileno(), False)
+        room = select.poll()
+        room.register(self.input, select.POLLOUT)
+        written = 0
+        while room.poll(quiet_ms):
+            written += os.write(self.input.fileno(), (line * 50)[written % len(line) :])
+            assert written < most
+        return written
 
     def read(self) -> Any:
         """The next line as what it says; None at the end."""

@@ -789,13 +789,7 @@ def unread(pipes: Pipes) -> int:
 
 def test_a_client_that_writes_and_reads_nothing_is_waited_for(pipes: Pipes) -> None:
     """Its requests stay in the pipe: what is made of them would fill the server."""
-    os.set_blocking(pipes.input.fileno(), False)
-    room = select.poll()
-    room.register(pipes.input, select.POLLOUT)
-    written = 0
-    while room.poll(5000):
-        written += os.write(pipes.input.fileno(), (LIST * 50)[written % len(LIST) :])
-        assert written < 400_000
+    written = pipes.fill(LIST, 5000, most=400_000)
     for _ in range(written // len(LIST)):
         assert "tools" in pipes.read()["result"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -145,12 +144,7 @@ def test_a_client_that_writes_and_does_not_read_is_waited_for() -> None:
     """Its unread answers are bounded: no more is taken from the pipe."""
     line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "sandbox.policy", "params": {}}).encode() + b"\n"
     with Pipes() as pipes:
-        os.set_blocking(pipes.input.fileno(), False)
-        room = select.poll()
-        room.register(pipes.input, select.POLLOUT)
-        written = 0
-        while room.poll(1000):
-            written += os.write(pipes.input.fileno(), (line * 50)[written % len(line) :])
+        written = pipes.fill(line, 1000)
         assert psutil.Process(pipes.process.pid).memory_info().rss < 300 << 20
         for _ in range(written // len(line)):
             assert pipes.read()["result"]["policy"]["name"] == "calculator"
