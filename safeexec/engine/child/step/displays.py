@@ -38,6 +38,29 @@ class DisplayHandle:
         return f"<DisplayHandle display_id={self.display_id}>"
 
 
+class _Pyplot:
+    """The figures that pyplot holds open. Its functions are those that were loaded: `plt.figure = (8, 5)` is a slip of
+    models.
+    """
+
+    def __init__(self) -> None:
+        pyplot = sys.modules["matplotlib.pyplot"]
+        self._numbers, self._current, self._activate = pyplot.get_fignums, pyplot.gcf, pyplot.figure
+        self.close = pyplot.close
+
+    def open(self) -> list[Any]:
+        """Return all, oldest first."""
+        current = self.current()
+        figures = [self._activate(number) for number in self._numbers()]
+        if current is not None:
+            self._activate(current)
+        return figures
+
+    def current(self) -> Any:
+        """Return the figure in which the next line of pyplot draws, or None."""
+        return self._current() if self._numbers() else None
+
+
 class Displays:
     """Collects the displays of one step after the other."""
 
@@ -49,6 +72,8 @@ class Displays:
         """A hash of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
         """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
+        self._pyplot: _Pyplot | None = None
+        """None until it is loaded."""
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
         self._finished: list[Any] = []
@@ -98,8 +123,8 @@ class Displays:
 
     def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
         """Return the displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
-        if "matplotlib._pylab_helpers" in sys.modules:
-            self._end_figures(value)
+        if self._pyplot is not None:
+            self._end_figures(value, self._pyplot)
         drawn, self._drawn = self._drawn, []
         if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
             self._show_value(value, text)
@@ -121,6 +146,7 @@ class Displays:
         # (Agg, PDF, SVG; matplotlib 3.11).
         after_import("matplotlib.backend_bases", lambda: setattr(self, "in_use", True))
         replace_after_import("matplotlib.backend_bases", {"FigureManagerBase.show": lambda _: self._show_figures()})
+        after_import("matplotlib.pyplot", lambda: setattr(self, "_pyplot", _Pyplot()))
         replace_after_import("plotly.io", {"show": self._show_chart})
         replace_after_import("altair", {"TopLevelMixin.show": lambda chart, *_, **__: self._show_chart(chart)})
 
@@ -140,14 +166,15 @@ class Displays:
 
     def _show_figures(self) -> None:
         """Draw all figures that have something new, and close them: `plt.show()`."""
-        for figure in self._draw_news():
-            self._close(figure)
+        if self._pyplot is not None:
+            for figure in self._draw_news(self._pyplot):
+                self._close(figure, self._pyplot)
 
-    def _draw_news(self) -> list[Any]:
+    def _draw_news(self, pyplot: _Pyplot) -> list[Any]:
         """Draw the figures that have something new, of those that are open, and those that were shown and are held.
         All that were looked at and are not empty.
         """
-        opened, looked_at = _open_figures(), []
+        opened, looked_at = pyplot.open(), []
         for figure in (*(figure for figure in self._done if figure not in opened), *opened):
             try:
                 if _is_empty(figure):
@@ -172,21 +199,19 @@ class Displays:
         figure.stale = False
         return is_news
 
-    def _close(self, figure: Any) -> None:
+    def _close(self, figure: Any, pyplot: _Pyplot) -> None:
         """End a figure that was shown: no later line draws in it by accident, as in a notebook."""
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:
-            pyplot.close(figure)
+        pyplot.close(figure)
         self._done.add(figure)
 
-    def _end_figures(self, value: Any) -> None:
+    def _end_figures(self, value: Any, pyplot: _Pyplot) -> None:
         """Show what the step leaves open. The current figure stays open for the next step, unless it was shown."""
-        self._draw_news()
-        last = _current_figure()
+        self._draw_news(pyplot)
+        last = pyplot.current()
         earlier = [one for one in self._left_open if one is not last and not any(one is shown for shown in self._drawn)]
         for figure in (*self._finished, *([value] if representations.is_figure(value) else []), *earlier):
-            self._close(figure)
-        self._left_open, self._finished = _open_figures(), []
+            self._close(figure, pyplot)
+        self._left_open, self._finished = pyplot.open(), []
 
     def _show_value(self, value: Any, text: str | None) -> None:
         """Show the value of the step, if it has more than its repr."""
@@ -243,24 +268,6 @@ class Displays:
                 self._shown.append(display)
             if self.tell is not None and tell:
                 self.tell(display)
-
-
-def _managers() -> Any:
-    """Return what pyplot keeps its open figures in, or None."""
-    return getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
-
-
-def _open_figures() -> list[Any]:
-    """Return the figures that pyplot holds open, oldest first."""
-    managers = _managers()
-    return [manager.canvas.figure for _, manager in sorted(managers.figs.items())] if managers is not None else []
-
-
-def _current_figure() -> Any:
-    """Return the figure in which the next line of pyplot draws, or None."""
-    managers = _managers()
-    manager = None if managers is None else managers.get_active()
-    return None if manager is None else manager.canvas.figure
 
 
 def _is_empty(figure: Any) -> bool:

@@ -165,6 +165,14 @@ class TestMatplotlib:
         assert shown == changed == [self.PICTURE]
         assert saved == []
 
+    def test_open_figures_are_found_though_the_program_took_the_names_of_pyplot(self) -> None:
+        (shown,) = self.drawn("""
+            plt.plot([1, 2])
+            plt.figure = plt.gcf = (8, 5)
+            tell(forms())
+        """)
+        assert shown == [self.PICTURE]
+
     def test_show_separates_figures_and_keeps_their_order(self) -> None:
         (shown,) = self.drawn("""
             plt.plot([1, 2]); plt.show()
