@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from safeexec.engine.child.step.program import Find, Language, ModuleSource, ProgramModules
@@ -32,14 +34,14 @@ class RestrictedLanguage(Language):
         namespace.setdefault("__name__", "__main__")
         if self.plan.workspace != "none":
             self._workspace = WorkspaceModules(self.plan)
-            self._rules.is_own = self._workspace.may_have
+        self._rules.is_own = self._may_have
         self.judge = PolicyJudge(self._rules, namespace, self._workspace)
         importer = Importer(self._rules, self._find)
         self.builtins = namespace["__builtins__"] = make_builtins(self._rules, importer.import_)
         self.adopt(importer)
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
-        self._rules.is_own = lambda module: module.partition(".")[0] in names
+        self._rules.is_own = lambda module: module.partition(".")[0] in names or _is_made(module)
         importer = Importer(self._rules, find, place=place)
         self.builtins["__import__"] = importer.import_
         return self.adopt(importer)
@@ -58,6 +60,9 @@ class RestrictedLanguage(Language):
             return ModuleSource(f"<{name}>", text, is_package=name in ("IPython", "IPython.core"))
         return None if self._workspace is None else self._workspace.find(name)
 
+    def _may_have(self, name: str) -> bool:
+        return _is_made(name) or (self._workspace is not None and self._workspace.may_have(name))
+
     def shadowed(self, name: str) -> str | None:
         return None if self._workspace is None else self._workspace.shadowed(name)
 
@@ -66,3 +71,9 @@ class RestrictedLanguage(Language):
 
     def judge_with_input(self) -> PolicyJudge:
         return PolicyJudge(self._rules.with_input, self._namespace, self._workspace)
+
+
+def _is_made(name: str) -> bool:
+    """Tell whether the program has put this module into `sys.modules` itself: one that was loaded has a spec."""
+    module = sys.modules.get(name, sys)
+    return not (issubclass(type(module), ModuleType) and vars(module).get("__spec__") is not None)

@@ -44,13 +44,15 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         """Module → the first import of it."""
         self._members: list[tuple[str, ast.expr | str, ast.AST]] = []
         """The names that are read or imported of modules: the name, the module or what stands for it, the node."""
+        self._closed: list[tuple[str, ast.AST]] = []
+        """Modules that the policy does not open, where they are imported: refused unless the program makes them."""
         self._excused: set[ast.AST] = set()
         """Imports that the program expects to fail: they are refused when they run, not before."""
         self._bound: set[str] = set()
         """Every name that the program binds anywhere: to shadow a builtin is ordinary."""
         self._spelt: set[str] = set()
         """Texts of the program. What one of them spells, as ``patch("os.system")`` does, the program replaces
-        itself.
+        itself; with ``sys.modules["boto3"] = Mock()`` it makes a module.
         """
 
     @property
@@ -67,6 +69,10 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for node in self._denied:
             if not self._is_own_name(node.id):
                 self.refuse("builtin", node.id, node)
+        makes_modules = "sys.modules" in self._spelt or any(name == "modules" for name, _, _ in self._members)
+        for module, statement in self._closed:
+            if not (makes_modules and module in self._spelt):
+                self.refuse("module", module, statement)
         for tree in trees:
             self._check_sure(tree)
         self._check_members()
@@ -286,6 +292,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if (
             row is None
             or not self.rules.importable(module)  # the import is refused already
+            or self.rules.is_own(module)
             or (row.tag == "network" and self.rules.plan.tools)
             or not self._spelt.isdisjoint((dotted, name, module))
         ):
@@ -322,7 +329,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def _check_module(self, node: ast.AST, module: str, statement: ast.AST) -> bool:
         if module[:1] == "." or self.rules.importable(module) or statement in self._excused:
             return True
-        self.refuse("module", module, node)
+        self._closed.append((module, node))
         return False
 
     # Statements

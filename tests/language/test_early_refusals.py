@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from safeexec import Session
 from tests.conftest import OpenSandbox
 
 NO_FILES = ("calculator", "mathematics", "standard", "plugin")
@@ -91,6 +92,9 @@ def test_refused_before_a_line_ran(sandbox_for: OpenSandbox, profile: str, case:
         "try:\n    import requests\nexcept ImportError:\n    requests = None\nrequests",
         "import sys\nif sys.platform == 'win32':\n    import winreg\nsys.platform",
         "from unittest.mock import patch\nimport os\nwith patch('os.system') as run:\n    os.system('ls')\nrun.called",
+        "import sys\nfrom unittest.mock import Mock\nsys.modules['boto3'] = Mock()\nimport boto3\nboto3.client('s3')",
+        "import sys\nfrom unittest.mock import Mock, patch\nwith patch.dict('sys.modules', {'subprocess': Mock()}):\n"
+        "    import subprocess\n    subprocess.run(['ls'])",
         "import os\nhasattr(os, 'fork') and callable(getattr(os, 'fork'))",
         "open = lambda name: name\nopen('/etc/passwd')",
         "class Shell:\n    def system(self, what): return what\nShell().system('ls')",
@@ -102,3 +106,14 @@ def test_what_only_looks_like_it_runs(sandbox_for: OpenSandbox, profile: str, so
     with sandbox_for(profile).session() as session:
         result = session.run(source)
         assert result.outcome == "ok", result
+
+
+@pytest.mark.profile("standard")
+def test_a_module_that_an_earlier_step_made_is_imported_as_long_as_it_is_there(session: Session) -> None:
+    session.run(
+        "import sys, types\nmade = types.ModuleType('requests')\nmade.get = str.upper\nsys.modules['requests'] = made"
+    )
+    assert session.run("import requests\nrequests.get('a')").value == "A"
+    session.run("del sys.modules['requests'], requests")
+    result = session.run("import requests\nrequests.get('a')")
+    assert (result.outcome, result.error and result.error.message) == ("rejected", "import of 'requests' is refused")
