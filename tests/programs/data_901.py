@@ -57,27 +57,9 @@ class L(list):
 
 
 objs = [
-    1,
-    "a",
-    b"x",
-    [1, {2: (3,)}],
-    {1, 2},
-    1j,
-    P(3).x,
-    datetime.datetime(2020, 1, 2),
-    decimal.Decimal("1.5"),
-    collections.Counter("aab"),
-    collections.OrderedDict(a=1),
-    collections.deque([1, 2]),
-    Color.RED,
-    D(1, [2]),
-    N(1, 2),
-    range(5),
-    ValueError("x", 1),
-    None,
-    True,
-    10**30,
-    L([1, 2]),
+    1, "a", b"x", [1, {2: (3,)}], {1, 2}, 1j, P(3).x, None, True, 10**30, range(5), ValueError("x", 1),
+    datetime.datetime(2020, 1, 2), decimal.Decimal("1.5"), collections.Counter("aab"),
+    collections.OrderedDict(a=1), collections.deque([1, 2]), Color.RED, D(1, [2]), N(1, 2), L([1, 2]),
 ]
 for o in objs:
     for p in range(pickle.HIGHEST_PROTOCOL + 1):
