@@ -21,7 +21,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.randrange(1 << 20) if options.seed is None else options.seed
     deadline, done, lost = monotonic() + options.minutes * 60, Counter[str](), 0
-    with temporary_place(own_disk=True) as is_disk:
+    with temporary_place() as is_disk:
         if not is_disk:
             print("left out: a full disk (that takes root, and a mount namespace)", flush=True)
         while True:

@@ -117,19 +117,18 @@ DISK = ".a-disk-of-its-own"
 
 
 @contextmanager
-def temporary_place(*, own_disk: bool, megabytes: int = 64) -> Iterator[bool]:
-    """A directory for temporary files. With `own_disk` a small disk, where the machine lets us make one, in a mount
-    namespace of this very process. Whether it is one.
+def temporary_place() -> Iterator[bool]:
+    """A directory for temporary files: a small disk, where the machine lets us make one, in a mount namespace of this
+    very process. Whether it is one.
     """
     before = tempfile.tempdir
     place = tempfile.mkdtemp(prefix="tests-")
     os.chmod(place, 0o711)
     made = False
-    if own_disk and os.geteuid() == 0:
+    if os.geteuid() == 0:
         with contextlib.suppress(OSError):
             make([namespaces.unsharing("mount")])
-            options = f"size={megabytes}m,mode=711"
-            made = os.system(f"mount --make-rprivate / && mount -t tmpfs -o {options} none {place}") == 0
+            made = os.system(f"mount --make-rprivate / && mount -t tmpfs -o size=64m,mode=711 none {place}") == 0
     if made:
         Path(place, DISK).touch()
     tempfile.tempdir = place

@@ -72,10 +72,10 @@ def apart(state: State) -> tuple[State, State]:
     return {name: value for name, value in state.items() if name not in files}, files
 
 
-def statement(random: Random, before: State, *, files: bool) -> tuple[str, State]:
+def statement(random: Random, before: State) -> tuple[str, State]:
     """A line of Python, and the state after it."""
     after, name, number = dict(before), random.choice(NAMES), random.randrange(1000)
-    kind = random.randrange(6 if files else 5)
+    kind = random.randrange(6)
     held = before.get(name)
     if kind == 0 and isinstance(held, list):
         after[name] = [*held, number]
@@ -99,10 +99,10 @@ def statement(random: Random, before: State, *, files: bool) -> tuple[str, State
     return f"{name} = {number}", after
 
 
-def statements(random: Random, before: State, *, files: bool) -> tuple[str, State]:
+def statements(random: Random, before: State) -> tuple[str, State]:
     """A few lines, and the state after them."""
     lines = []
     for _ in range(random.randint(1, 3)):
-        line, before = statement(random, before, files=files)
+        line, before = statement(random, before)
         lines.append(line)
     return "\n".join(lines), before

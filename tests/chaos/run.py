@@ -256,7 +256,7 @@ def lost(result: Any, line: Line, *outcomes: str) -> bool:
 
 
 def _step(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, after = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now)
     atomic = random.random() < 0.2
     result = line.session.run(source, timeout=PATIENCE, atomic=atomic)
     told = lost(result, line, "ok")
@@ -275,7 +275,7 @@ def _ran_in_part(line: Line, after: State) -> None:
 
 
 def _error(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, after = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now)
     atomic = random.random() < 0.5
     result = line.session.run(f"{source}\n1 / 0", timeout=PATIENCE, atomic=atomic)
     told = lost(result, line, "error")
@@ -290,13 +290,13 @@ def _error(chaos: Chaos, line: Line, random: Random) -> bool:
 
 
 def _stopped(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, after = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now)
     result = line.session.run(f"{source}\n{random.choice(ENDINGS)}", timeout=0.3)
     return _ended(result, line, after, "timeout", "crashed")
 
 
 def _cancelled(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, after = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now)
     over = threading.Event()
 
     def cancel() -> None:

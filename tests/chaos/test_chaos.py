@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,9 @@ import pytest
 
 from safeexec import Session
 from tests.alone import importing
-from tests.chaos.faults import temporary_place
 from tests.chaos.run import Act, play
 
 PROJECT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _own_place() -> Iterator[None]:
-    with temporary_place(own_disk=False):
-        yield
 
 
 @pytest.mark.parametrize("seed", [2, 7])

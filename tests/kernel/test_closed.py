@@ -16,7 +16,8 @@ OPENS = """
 import json, os, sys
 told = {}
 paths = [SECRET, os.path.dirname(SECRET), "/proc/1/environ", "/etc/passwd", "/etc/shadow", "/root", "/home", "/sys",
-         f"/proc/{HOST}/maps", f"/proc/{os.getppid()}/mem", "/proc/sys/kernel/core_pattern", "/dev/shm"]
+         f"/proc/{HOST}/maps", f"/proc/{os.getppid()}/mem", "/proc/sys/kernel/core_pattern", "/dev/shm", "/proc/1/maps",
+         "/sys/kernel", "/proc/self/mem"]
 for path in paths:
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_PATH):
         try:
@@ -39,7 +40,6 @@ for name, act in {
     "chmod": lambda: os.chmod(os.__file__, 0o777),
     "utime": lambda: os.utime(os.__file__),
     "link": lambda: os.link(os.__file__, "/tmp/x"),
-    "descriptors": lambda: [os.write(number, b"x") for number in range(3, 64)],
 }.items():
     try:
         act()
@@ -47,6 +47,15 @@ for name, act in {
         continue
     told[name] = "done"
 print(json.dumps(told))
+"""
+"""Opens and changes what it may not, of the host and of Python's own library, and prints what it did."""
+WRITES = """
+for number in range(3, 64):
+    try:
+        os.write(number, b"x")
+    except OSError:
+        continue
+    print("written to", number)
 """
 
 NEEDS = """
@@ -74,8 +83,7 @@ print(json.dumps([texts, when.isoformat(), sorted(zoneinfo.available_timezones()
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_of_the_host_is_opened_and_nothing_written(run: Run, profile: str) -> None:
-    outcome = run(OPENS, profile, secret="5eaf00d5")
-    assert json.loads(outcome.output) == {}
+    assert run(OPENS + WRITES, profile, secret="5eaf00d5").output == "{}\n"
 
 
 @pytest.mark.parametrize("profile", PROFILES[1:])

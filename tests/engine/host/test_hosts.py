@@ -86,12 +86,6 @@ task = queue.task(answer, name="answer")
 BEFORE = "this sandbox was opened before the process forked; open one in each worker, or reopen() it"
 
 
-def needs(*modules: str) -> None:
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} is not installed")
-
-
 @contextmanager
 def running(command: list[str], directory: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """A program that is asked to end, must do so, and must leave no process behind."""
@@ -162,18 +156,19 @@ SERVERS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.modules(command[0])) for name, (command, _) in SERVERS.items()]
+)
 def test_a_web_server_that_forks(tmp_path: Path, name: str) -> None:
     command, answers = SERVERS[name]
-    needs(command[0])
     (tmp_path / "web.py").write_text(WORKER + (ASGI if command[0] == "uvicorn" else WSGI))
     path = tmp_path / "socket"
     with running([word.format(path) for word in command], tmp_path) as program:
         assert [asked(path, program) for _ in answers] == answers
 
 
+@pytest.mark.modules("celery")
 def test_a_prefork_worker_of_celery(tmp_path: Path) -> None:
-    needs("celery")
     for directory in ("tasks", "control", "results"):
         (tmp_path / directory).mkdir()
     (tmp_path / "worker.py").write_text(WORKER + CELERY)
@@ -229,11 +224,11 @@ finally:
 """
 
 
+@pytest.mark.modules("ipykernel", "jupyter_client")
 def test_a_notebook(tmp_path: Path) -> None:
     """In IPython's kernel an event loop runs while a cell does: both APIs work in cells, and an interrupted cell
     undoes its step.
     """
-    needs("ipykernel", "jupyter_client")
     after = "kept = session.run('x').value; sandbox.close()"
     cells = [(CELL, "blocking"), (AWAITING, "awaited"), (INTERRUPTED, "None"), (after, "kept")]
     done = alone(NOTEBOOK, json.dumps(cells), env=importing(IPYTHONDIR=str(tmp_path)))

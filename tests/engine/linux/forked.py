@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 
@@ -40,3 +43,30 @@ def exit_status(act: Callable[[], Any]) -> int:
             os._exit(70)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def sleeper(before: Callable[[], object] = lambda: None) -> int:
+    """A fork that has run `before` and sleeps."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        before()
+        os.write(write_end, b"x")
+        time.sleep(3600)
+        os._exit(0)
+    os.close(write_end)
+    assert os.read(read_end, 1) == b"x"
+    os.close(read_end)
+    return pid
+
+
+@contextmanager
+def sleeping(before: Callable[[], object] = lambda: None) -> Iterator[int]:
+    """The same, until the block ends: then it is killed."""
+    pid = sleeper(before)
+    try:
+        yield pid
+    finally:
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from safeexec.engine.linux import cgroups, namespaces
 from safeexec.engine.linux.libc import libc, make
 from safeexec.engine.linux.probe import probe
 from tests.alone import alone, importing
-from tests.engine.linux.forked import in_a_fork
+from tests.engine.linux.forked import in_a_fork, sleeping
 from tests.footprint import pause
 
 MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
@@ -100,16 +99,10 @@ def test_a_process_that_is_alone_in_its_group_makes_room_for_others(divided: cgr
 
     def act() -> list[bool]:
         divided.add(os.getpid())
-        child = os.fork()
-        if child == 0:
-            time.sleep(3600)
-        try:
+        with sleeping() as child:
             cgroups._give_controllers(divided.path, "own")
             cgroups._give_controllers(divided.path, "own")
             leaf = (Path(divided.path) / "safeexec-host" / "cgroup.procs").read_text().split()
-        finally:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
         return [divided.pids() == [], {*map(int, leaf)} == {child, os.getpid()}]
 
     assert in_a_fork(act) == [True, True]

@@ -24,6 +24,12 @@ def _refused(act: object, *arguments: object) -> bool:
     return False
 
 
+def restrict(rules: landlock.Ruleset) -> None:
+    """Hold this process to them, for good."""
+    seccomp.set_no_new_privs()
+    make([landlock.restricting_self(rules.descriptor)])
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for name in ("read", "write", "other"):
@@ -37,11 +43,10 @@ def test_what_each_rule_grants(tree: Path, version: int) -> None:
     """By any ABI up to this kernel's."""
 
     def act() -> dict[str, bool]:
-        seccomp.set_no_new_privs()
         rules = landlock.Ruleset(version)
         rules.add_path(str(tree / "read"), landlock.READ)
         rules.add_path(str(tree / "write"), landlock.WRITE)
-        make([landlock.restricting_self(rules.descriptor)])
+        restrict(rules)
         rules.close()
         return {
             "read": not _refused((tree / "read" / "file").read_text),
@@ -65,8 +70,7 @@ def test_a_rule_on_a_file_in_a_ruleset_that_serves_many_processes(tree: Path) ->
     rules.add_path(str(tree / "other" / "file"), landlock.READ)
 
     def act() -> list[bool]:
-        seccomp.set_no_new_privs()
-        make([landlock.restricting_self(rules.descriptor)])
+        restrict(rules)
         return [_refused((tree / "other" / "file").read_text), _refused((tree / "read" / "file").read_text)]
 
     assert [in_a_fork(act) for _ in range(2)] == [[False, True]] * 2
@@ -78,8 +82,7 @@ def test_no_port_is_taken_or_reached() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def act() -> list[bool]:
-            seccomp.set_no_new_privs()
-            make([landlock.restricting_self(landlock.Ruleset().descriptor)])
+            restrict(landlock.Ruleset())
             with socket.socket() as one, socket.socket() as other:
                 return [_refused(one.bind, ("127.0.0.1", 0)), _refused(other.connect, server.getsockname())]
 
@@ -91,8 +94,7 @@ def test_signals_stay_inside() -> None:
     parent = os.getpid()
 
     def act() -> list[bool]:
-        seccomp.set_no_new_privs()
-        make([landlock.restricting_self(landlock.Ruleset().descriptor)])
+        restrict(landlock.Ruleset())
         return [_refused(os.kill, parent, 0), _refused(os.kill, os.getpid(), 0)]
 
     assert in_a_fork(act) == [True, False]

@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -23,52 +23,30 @@ from safeexec.engine.linux.libc import make, syscall
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.syscalls import Check, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import numbers
-from tests.engine.linux.forked import exit_status, in_a_fork
+from tests.engine.linux.forked import exit_status, in_a_fork, sleeper, sleeping
 from tests.footprint import until
 
 PATIENCE = 60.0
 needs_seccomp = pytest.mark.skipif(not probe().seccomp.works, reason="it takes a filter to take something away")
 
 
-def _sleeper(before: Callable[[], object] = lambda: None) -> int:
-    """A fork that has run `before` and sleeps."""
-    read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        before()
-        os.write(write_end, b"x")
-        time.sleep(3600)
-        os._exit(0)
-    os.close(write_end)
-    assert os.read(read_end, 1) == b"x"
-    os.close(read_end)
-    return pid
-
-
-@pytest.fixture
-def sleeper() -> Iterator[int]:
-    pid = _sleeper()
-    yield pid
-    with suppress(ProcessLookupError, ChildProcessError):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-
-def test_a_pidfd_tells_life_and_end(sleeper: int) -> None:
-    descriptor = os.pidfd_open(sleeper)
-    used = processes.cpu_seconds(sleeper)
+def test_a_pidfd_tells_life_and_end() -> None:
+    pid = sleeper()
+    descriptor = os.pidfd_open(pid)
+    used = processes.cpu_seconds(pid)
     assert used is not None and 0 <= used < PATIENCE and not processes.has_ended(descriptor)
     assert processes.kill(descriptor)
     until(lambda: processes.has_ended(descriptor))
-    os.waitpid(sleeper, 0)
+    os.waitpid(pid, 0)
     assert not processes.kill(descriptor), "a signal to a reaped process goes nowhere"
     # How it ended, though somebody else has waited for it: the kernel keeps that from 6.15 on.
     assert processes.exit_status(descriptor) in (None, signal.SIGKILL)
     os.close(descriptor)
 
 
-def test_the_peak_of_a_process(sleeper: int) -> None:
-    assert 1 << 20 < processes.peak_memory(sleeper) <= processes.peak_memory(os.getpid()), "it is a fork of this one"
+def test_the_peak_of_a_process() -> None:
+    with sleeping() as pid:
+        assert 1 << 20 < processes.peak_memory(pid) <= processes.peak_memory(os.getpid()), "it is a fork of this one"
     own = processes.peak_memory(os.getpid()) >> 10
     assert own == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
     assert processes.peak_memory(None) == 0
@@ -77,17 +55,13 @@ def test_the_peak_of_a_process(sleeper: int) -> None:
 def test_memory_of_another_process() -> None:
     """What it has written itself is its own; what it shares with its parent is counted in part or not at all."""
     shared = bytearray(os.urandom(1 << 20) * 32)
-    pid = _sleeper(lambda: held.append(bytearray(os.urandom(1 << 20) * 16)))
-    try:
+    with sleeping(lambda: held.append(bytearray(os.urandom(1 << 20) * 16))) as pid:
         whole = processes.memory_without_files(pid)
         assert whole >= 48 << 20 and abs(processes.anonymous_memory(pid) - whole) < 8 << 20
         part = processes.proportional_memory(pid)
         assert part is not None and 32 << 20 <= part < whole
         assert 16 << 20 <= own_bytes(pid) <= whole - len(shared)
         assert processes.shared_memory(pid) < 1 << 20
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
 
 
 def test_what_is_swapped_out_is_held_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,18 +96,10 @@ def test_the_kernel_says_who_sent() -> None:
     """Whatever the message says."""
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
-    pid = os.fork()
-    if pid == 0:
-        theirs.send(b"I am somebody else")
-        time.sleep(3600)
-    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
-    told, descriptor = processes.sender(ancillary)
-    assert told == pid and not processes.has_ended(descriptor)
-    os.close(descriptor)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    ours.close()
-    theirs.close()
+    with ours, theirs, sleeping(lambda: theirs.send(b"I am somebody else")) as pid:
+        told, descriptor = processes.sender(ours.recvmsg(100, processes.IDENTITY_SPACE)[1])
+        assert told == pid and not processes.has_ended(descriptor)
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -141,17 +107,16 @@ def test_descriptors_in_place_of_who_sent(count: int) -> None:
     """They leave no room for the pidfd, and by its number alone a sender that has gone could be somebody else."""
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
-    before = os.listdir("/proc/self/fd")
-    socket.send_fds(theirs, [b"hello"], [0] * count)
-    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
-    if processes._pidfds_pass():
-        with pytest.raises(ProcessLookupError):
-            processes.sender(ancillary)
-    else:
-        os.close(processes.sender(ancillary)[1])
-    assert os.listdir("/proc/self/fd") == before
-    ours.close()
-    theirs.close()
+    with ours, theirs:
+        before = os.listdir("/proc/self/fd")
+        socket.send_fds(theirs, [b"hello"], [0] * count)
+        ancillary = ours.recvmsg(100, processes.IDENTITY_SPACE)[1]
+        if processes._pidfds_pass():
+            with pytest.raises(ProcessLookupError):
+                processes.sender(ancillary)
+        else:
+            os.close(processes.sender(ancillary)[1])
+        assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_sender_out_of_sight_is_refused_and_leaves_no_descriptor() -> None:
@@ -230,7 +195,7 @@ def _in_a_session(act: Callable[[], object]) -> int:
         os.setsid()
         act()
 
-    return _sleeper(begin)
+    return sleeper(begin)
 
 
 @contextmanager
@@ -257,9 +222,9 @@ def test_orphans_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
 
     def act() -> str:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        kept = _sleeper(lambda: _sleeper())
+        kept = sleeper(lambda: sleeper())
         if os.fork() == 0:
-            _sleeper()
+            sleeper()
             os._exit(0)
         return str(kept)
 
@@ -283,10 +248,10 @@ def test_orphans_of_a_process_that_is_still_ending_are_ended() -> None:
     read_end, write_end = os.pipe()
 
     def runner() -> None:
-        os.write(write_end, b"%d %d %d" % (os.getpid(), _sleeper(), _sleeper()))
+        os.write(write_end, b"%d %d %d" % (os.getpid(), sleeper(), sleeper()))
 
     def act() -> str:
-        _sleeper(runner)
+        sleeper(runner)
         return os.read(read_end, 100).decode()
 
     with _session_that_tells(act) as (session, pidfd, (ending, known, orphan)):
@@ -324,7 +289,7 @@ def test_a_death_signal_follows_the_parent() -> None:
     read_end, write_end = os.pipe()
 
     def parent() -> None:
-        pid = _sleeper(lambda: make([processes.setting_death_signal()]))
+        pid = sleeper(lambda: make([processes.setting_death_signal()]))
         os.write(write_end, b"%d" % pid)
 
     assert exit_status(parent) == 0

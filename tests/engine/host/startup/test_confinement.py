@@ -6,7 +6,6 @@ import _thread
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -32,6 +31,7 @@ from safeexec.engine.host.startup.library_paths import _links_on
 from safeexec.engine.linux.probe import Probe
 from tests.alone import ran
 from tests.engine.host.startup.machines import able
+from tests.engine.linux.forked import sleeping
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
 _PROGRAM = """
@@ -235,9 +235,8 @@ def test_links_that_lead_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
     user = unprivileged_user().uid if os.geteuid() == 0 else os.getuid()
-    told, tell = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+
+    def start() -> None:
         held = _thread.allocate_lock()
         held.acquire()
         for _ in range(2):
@@ -245,17 +244,10 @@ def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
             _thread.start_new_thread(held.acquire, ())
         if os.geteuid() == 0:
             os.setuid(user)
-        os.write(tell, b".")
-        signal.pause()
-    try:
-        os.read(told, 1)
+
+    with sleeping(start):
         found = _tasks_of(user)
         others = {unprivileged_user().uid for _ in range(300)}
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(told)
-        os.close(tell)
     assert found == 3 or (found > 3 and os.geteuid() != 0)
     assert user not in others, "a sandbox shares its user with no other, however many there were before"
 
