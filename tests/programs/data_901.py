@@ -66,17 +66,11 @@ for o in objs:
         back = pickle.loads(pickle.dumps(o, p))
         assert type(back) is type(o) and (back == o or isinstance(o, ValueError)), (o, back)
     print(repr(back))
-print(
-    pickle.loads(pickle.dumps(P(3))) == P(3),
-    pickle.loads(pickle.dumps(S())).b,
-    pickle.loads(pickle.dumps(R(4))).v,
-    vars(pickle.loads(pickle.dumps(G()))),
-)
-print(pickle.loads(pickle.dumps(f))(1))
+p, s, r, g, h = (pickle.loads(pickle.dumps(o)) for o in (P(3), S(), R(4), G(), f))
+print(p == P(3), s.b, r.v, vars(g), h(1))
 b = io.BytesIO()
-pickle.dump([1], b)
-pickle.dump(P(1), b)
-pickle.dump("z", b)
+for o in [1], P(1), "z":
+    pickle.dump(o, b)
 b.seek(0)
 print(pickle.load(b), pickle.load(b).x, pickle.load(b))
 try:
@@ -96,11 +90,8 @@ a = [1]
 a.append(a)
 c = pickle.loads(pickle.dumps(a))
 print(c[1] is c)
-print(
-    timeit.timeit("x + 1", setup="x = 1", number=10) >= 0,
-    timeit.timeit(lambda: 1, number=5) > 0,
-    len(timeit.repeat("1", number=1, repeat=3)),
-)
+print(timeit.timeit("x + 1", setup="x = 1", number=10) >= 0, timeit.timeit(lambda: 1, number=5) > 0)
+print(len(timeit.repeat("1", number=1, repeat=3)))
 y = 5
 print(timeit.timeit("y + 1", globals=globals(), number=3) > 0, timeit.Timer("pass").autorange()[0] > 1)
 try:

@@ -3,18 +3,7 @@
 
 import unittest
 from unittest import mock
-from unittest.mock import (
-    Mock,
-    MagicMock,
-    patch,
-    call,
-    ANY,
-    create_autospec,
-    PropertyMock,
-    sentinel,
-    AsyncMock,
-    mock_open,
-)
+from unittest.mock import ANY, AsyncMock, MagicMock, Mock, PropertyMock, call, create_autospec, mock_open, patch, sentinel
 import asyncio
 
 

@@ -10,22 +10,12 @@ def f():
 
 print(type(f) is types.FunctionType, type(f) == types.FunctionType, type(lambda: 0) is types.LambdaType)
 print(types.FunctionType is types.LambdaType)
-print(
-    isinstance(sum, types.BuiltinFunctionType),
-    isinstance(len, types.BuiltinFunctionType),
-    isinstance(f, types.BuiltinFunctionType),
-)
+print([isinstance(function, types.BuiltinFunctionType) for function in (sum, len, f)])
 for g in (globals, locals, vars, dir, len, sorted, callable):
     print(g.__name__, type(g), isinstance(g, types.BuiltinFunctionType), isinstance(g, types.FunctionType), callable(g))
-print(
-    issubclass(types.FunctionType, collections.abc.Callable),
-    isinstance(types.FunctionType, type),
-    types.FunctionType.__name__,
-    repr(types.FunctionType),
-)
-print(
-    isinstance(f, types.FunctionType), issubclass(type(f), types.FunctionType), issubclass(types.FunctionType, object)
-)
+print(issubclass(types.FunctionType, collections.abc.Callable), isinstance(types.FunctionType, type))
+print(types.FunctionType.__name__, repr(types.FunctionType), isinstance(f, types.FunctionType))
+print(issubclass(type(f), types.FunctionType), issubclass(types.FunctionType, object))
 print({types.FunctionType: 1}[type(f)])
 d = functools.singledispatch(lambda x: "other")
 
