@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 State = dict[str, Any]
-Apply = Callable[[State], None]
 NAMES = ("a", "b", "c")
 EMPTY: State = {}
 FILES = ("one.txt", "two.txt")
