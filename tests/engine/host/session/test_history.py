@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from safeexec import CheckpointError
-from safeexec.engine.host.session.history import FRESH, MOST_BYTES, UNREACHABLE, CopyDecision, History, Memory, State
+from safeexec.engine.host.session.history import FRESH, MOST_BYTES, CopyDecision, History, Memory, State
 
 Truth = tuple[str, ...]
 """What a session remembers: the names of all that was done to it."""
@@ -137,28 +137,6 @@ class Engine:
         self.history.give_branch(branch.history, Copy(self.truth, True))
         branch.truth, branch.steps = self.truth, self.steps
         return branch
-
-    def key(self) -> object:
-        """What decides how it goes on, with names instead of objects: equal keys, equal futures."""
-        names: dict[int, int] = {id(FRESH): -1, id(UNREACHABLE.memory): -2}
-
-        def memory(state: State) -> int:
-            return names.setdefault(id(state.memory), len(names))
-
-        def line(state: State | None) -> object:
-            if state is None or state is UNREACHABLE:
-                return state is UNREACHABLE
-            return made(state.memory), line(state.undo_to), line(state.kill_to)
-
-        def made(of: Memory | None) -> object:
-            return None if of is None else (names.setdefault(id(of), len(names)), made(of.origin))
-
-        copies, uncertain, named = self.history._copies, self.history.uncertain, self.history.named.items()
-        return (
-            line(self.history.current),
-            tuple((memory(copies[copy]), copy not in uncertain) for copy in copies),
-            tuple((name, line(state), copy in copies) for name, (state, copy) in named),
-        )
 
 
 class Model:
@@ -296,11 +274,6 @@ class Pair:
             assert history.undoable and before is history.current.undo_to
         assert history.lost != history.can_be_had(history.current)
 
-    def key(self) -> object:
-        """The engine's, and where the model stands to it."""
-        model = self.model
-        return self.engine.key(), len(model.before) > 0, min(model.fresh, 2), "p" in model.names
-
 
 def replay(acts: tuple[str, ...], seed: int | None = None) -> Pair:
     pair = Pair(seed)
@@ -320,21 +293,6 @@ def replay(acts: tuple[str, ...], seed: int | None = None) -> Pair:
 def test_every_sequence(acts: tuple[str, ...], length: int) -> None:
     for sequence in product(acts, repeat=length):
         replay(sequence)
-
-
-def test_longer_sequences_where_equal_states_are_merged() -> None:
-    """Breadth first: a sequence that leads to a state that was seen before is not gone on with."""
-    seen: set[object] = set()
-    layer: list[tuple[str, ...]] = [()]
-    for _ in range(5):
-        following = []
-        for acts, act in product(layer, FEW):
-            key = replay((*acts, act)).key()
-            if key not in seen:
-                seen.add(key)
-                following.append((*acts, act))
-        layer = following
-    assert len(seen) > 50
 
 
 def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
