@@ -13,7 +13,7 @@ from typing import Any
 
 from safeexec.common.identity import class_name, module_of, object_of
 from safeexec.common.matching import did_you_mean, nearest, quoted, same_name, synonyms
-from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns, table_of
+from safeexec.hints.columns import applied, column_hint, columns_of, table_of
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
     MISSING,
@@ -141,8 +141,13 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
     if (failure.called, name) == ("load", "read"):
         yield f"`load` reads an open file: use `{module}.loads(text)` for a text."
     if (failure.called, name) == ("dump", "write"):
-        yield f"`dump` writes to an open file: use `{module}.dumps(value)` for a text."
+        yield f"`dump` writes to an open file, `with open(name, 'w') as file: {module}.dump(value, file)`; a text is `{module}.dumps(value)`."
     yield METHODS.get(library_kind(owner), {}).get(name)
+    for said in failure.visible_names() if is_of_python(type(owner)) and not is_module(owner) else ():  # [1].deepcopy()
+        module = failure.lookup(said)
+        known = is_module(module) and module_name(module) in sys.stdlib_module_names and name in public_names(module)
+        if known and callable(attribute_of(module, name)):
+            yield f"It is a function of the module: `{said}.{name}({text})`."
     if not issubclass(type(owner), type):  # [].isEmpty()
         kinds = [class_name(base) for base in bases_of(owner) if is_of_python(base)]
         if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
@@ -188,8 +193,8 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         is_called = failure.call is not None or failure.rest_of_line.startswith("(")
         called = "(...)" if is_called and (found is MISSING or callable(found)) else ""
         yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}{called}'}`."
-    if kind == "pandas.Series" and is_applied_to_columns(failure, name):
-        yield APPLIED
+    if kind in ("pandas.Series", "pandas.DataFrame"):
+        yield applied(failure, name)
     columns = columns_of(table_of(owner))
     if same := same_name(name, columns):
         yield column_hint(name, same, text)
@@ -230,6 +235,8 @@ def _of_guest(failure: Failure, name: str, owner: Any, text: str) -> Iterator[st
             yield f"`{name}` is set in `{class_name(base)}.__init__`, which was not called: begin `{written}.__init__` with `super().__init__(...)`."
     if owner is not kind and own is not None and name in own.co_varnames[1:]:
         yield f"`{name}` is only a variable inside of `__init__`: write `self.{name} = ...` there."
+    if name in ("asdict", "astuple", "replace") and attribute_of(kind, "__dataclass_fields__") is not MISSING:
+        yield f"It is a function of the module: `dataclasses.{name}({text})` (with `import dataclasses`)."
     using = [member for member in members_of(kind) if (code := _code_of(kind, member)) and name in code.co_names]
     for member in using if owner is not kind else ():
         if member != "__init__" and member.strip("_") in ("init", "int", "inti", "initialize", "constructor"):
@@ -248,6 +255,18 @@ def _listing(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str
     if found := column_hint(name, columns_of(table_of(owner)), text):
         yield found
     kind, names = class_of(owner), sorted(public_names(owner))
+    fields = [one for one in names if not callable(attribute_of(owner, one))]
+    if (
+        not is_of_guest(kind)
+        and not is_of_python(kind)
+        and not library_kind(owner)
+        and 0 < len(", ".join(fields)) <= 2 * MOST_LISTED
+        and owner is not kind
+    ):
+        yield f"A `{class_name(kind)}` has the values {quoted(fields, len(fields))}."
+    same = [one for one in names if one.startswith(name.partition("_")[0] + "_")]
+    if "_" in name and 0 < len(same) <= 12 and not is_of_guest(kind):
+        yield f"A `{class_name(kind)}` has no `{name}`; it has {quoted(same, 12)}."
     if is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries):
         if not names:
             yield f"The class `{class_name(kind)}` has no attributes or methods of that kind: define them in it."

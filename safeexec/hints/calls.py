@@ -7,12 +7,15 @@ import ast
 import re
 from collections.abc import Iterator
 from types import FunctionType
+from typing import Any
 
+from safeexec.common.identity import class_name
 from safeexec.common.matching import TYPING_ERRORS, misspelt, nearest, quoted
+from safeexec.hints import facts
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, attribute_of, members_of, parameters
+from safeexec.hints.objects import MISSING, attribute_of, bases_of, is_module, members_of, parameters
 from safeexec.hints.rules import HintRule
-from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
+from safeexec.hints.tables.libraries import ARGUMENTS, KEYWORDS
 from safeexec.hints.tables.messages import OF_CALLS
 
 _UNEXPECTED = (
@@ -34,31 +37,6 @@ _ONE_SEQUENCE = (
     "Counter", "deque", "OrderedDict", "heapify",
 )  # fmt: skip
 """Functions of one sequence."""
-_SIZED = {"random": 0, "standard_normal": 0, "poisson": 1, **dict.fromkeys(("normal", "uniform", "integers"), 2)}
-_SIZED |= {"randint": 2, "binomial": 2}
-"""Functions of numpy's generators → how many arguments stand before the size."""
-_USAGE = {
-    "isinstance": "isinstance(x, int)",
-    "issubclass": "issubclass(Kind, Base)",
-    "strptime": "datetime.strptime('2024-01-31', '%Y-%m-%d')",
-    "sleep": "time.sleep(1)",
-    "getattr": "getattr(obj, 'name', default)",
-    "setattr": "setattr(obj, 'name', value)",
-    "hasattr": "hasattr(obj, 'name')",
-    "pow": "pow(base, exponent)",
-    "atan2": "math.atan2(y, x)",
-    "next": "next(iterator, default)",
-    "divmod": "divmod(a, b)",
-    "insert": "values.insert(index, item)",
-    "dict": "dict(a=1, b=2)",
-    "update": "mapping.update({'key': value})",
-    "min": "min(values)` or `min(values, key=function)",
-    "max": "max(values)` or `max(values, key=function)",
-    "add": "values.add(item)`, and for several `values.update([a, b])",
-    "execute": "con.execute(sql, (a, b))",
-    "range": "range(stop)` or `range(start, stop, step)",
-}
-"""How functions without a signature of their own are called."""
 
 
 def _function_second(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -82,18 +60,19 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             if known in table:
                 yield table[known]
     names = _parameters(failure, said)
-    if said.endswith(".set"):  # plt.plot([1, 2], colour='red')
-        names += ARTIST_PROPERTIES
+    if failure.callee is not MISSING and (other := _complaining(failure, said)) is not MISSING:
+        names += parameters(other)  # of a line that plt.plot([1, 2], colour='red') draws
     for frame in failure.libraries[:3]:
         if not str(frame.f_globals.get("__name__", "")).startswith("safeexec."):  # ours carries the call of a tool
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-    skipped = ("self", "cls", "args", "kwargs", keyword)
+    skipped = ("self", "cls", "args", "kwargs", keyword)  # `keyword`: what passes it on
     names = [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
     words = (keyword, *misspelt(keyword, KEYWORDS))
     known = [name for word in words for name in KEYWORDS.get(word, ()) if name in names]
     # labels= of a box plot is `tick_labels`, and no plural of `label`
     parts = [name for name in names if keyword in name.split("_")]
-    for found in known or (parts if len(parts) == 1 else nearest(keyword, names)):
+    begun = [name for name in names if len(name) > 2 and keyword.startswith(name)]  # location= is `loc`
+    for found in known or (parts if len(parts) == 1 else nearest(keyword, names) or begun):
         yield f"The argument is called `{found}`: write `{found}=`."
     target = failure.called or raiser or "the function"
     if names:
@@ -105,11 +84,28 @@ def _parameters(failure: Failure, said: str) -> list[str]:
     """Return the parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the
     message.
     """
-    owner, _, method = said.rpartition(".")
     function = failure.callee
-    if function is MISSING and owner.isidentifier():
-        function = attribute_of(failure.lookup(owner), method)
+    if function is MISSING:
+        function = _complaining(failure, said)
     return parameters(function) if function is not MISSING else []
+
+
+def _complaining(failure: Failure, said: str) -> Any:
+    """Return what complains of its arguments, ``Class.method`` in the message: of the program, or called by a library."""
+    owner, _, method = said.rpartition(".")
+    found = attribute_of(failure.lookup(owner), method) if owner.isidentifier() else MISSING
+    for frame in failure.libraries[::-1][:4] if found is MISSING and owner.isidentifier() else ():
+        kinds = {class_name(base): base for base in bases_of(frame.f_locals.get("self"))}
+        homes = [value for value in [*frame.f_globals.values()] if is_module(value)]
+        scopes = (
+            kinds.get(owner, MISSING),
+            frame.f_globals.get(owner, MISSING),
+            *(attribute_of(home, owner) for home in homes),
+        )
+        kind = next((kind for kind in scopes if kind is not MISSING), MISSING)
+        if (found := attribute_of(kind, method)) is not MISSING:
+            break
+    return found
 
 
 def _by_position(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -154,6 +150,9 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         and failure.callee.__code__.co_varnames[:1] == ("self",)
     ):
         yield from _no_instance(failure, match)
+    outer = said.partition(".<locals>")[0]
+    if outer != said and type(failure.callee) is FunctionType and failure.called not in ("", said.rpartition(".")[2]):
+        yield f"`{failure.called}` is what `{outer}` returned: a decorator with arguments is called, `@{outer}(...)`; without them it takes the function itself."
     if not _is_called(failure, said):
         yield f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     target = re.sub(r"\.__(?:init|new|call)__$", "", said)
@@ -201,19 +200,23 @@ def _as_one_list(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         return
     if name == "join" and not (isinstance(call.func, ast.Attribute) and type(failure.resolve(call.func.value)) is str):
         return
+    if type(failure.resolve(call.args[0])) in (list, tuple, dict, set) or isinstance(
+        call.args[0], ast.List | ast.Tuple
+    ):
+        return  # random.choice([1, 2, 3], 2)
     items: ast.expr = ast.List(elts=list(call.args), ctx=ast.Load())
     yield f"Pass the values as one list: `{failure.rewritten([items], call.keywords, f'{name}([a, b])')}`."
 
 
 def _too_many(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     made = attribute_of(failure.callee, "__init__") if issubclass(type(failure.callee), type) else failure.callee
-    if type(made) is FunctionType and made.__code__.co_kwonlyargcount:
-        code = made.__code__
-        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        yield f"Give {quoted(named, 8)} by name: `{failure.called or match[1]}(..., {named[0]}=...)`."
-    names, takes = _parameters(failure, match[1]), int(match[2])
-    count = takes - 1 if "." in match[1] and len(names) == takes - 1 else takes
-    yield f"`{match[1].removesuffix('.__new__')}` takes {_count(count)}{_listed(': its', names)}; call it with these."
+    if type(made) is FunctionType and (
+        made.__code__.co_kwonlyargcount or made.__code__.co_flags & 0x08
+    ):  # CO_VARKEYWORDS
+        named = made.__code__.co_varnames[made.__code__.co_argcount :][: made.__code__.co_kwonlyargcount]
+        yield f"Give {quoted(named, 8) or 'the others'} by name: `{failure.called or match[1]}(..., {named[0] if named else 'name'}=...)`."
+    yield facts.given(failure)
+    yield f"`{match[1]}` takes {_count(int(match[2]))}, and is called with {match[3]}."
 
 
 def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -228,27 +231,14 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             yield f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
 
 
-def _size_as_tuple(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
-    args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
-    if len(args) >= before + 2:
-        size = ast.keyword(arg="size", value=ast.Tuple(elts=list(args[before:]), ctx=ast.Load()))
-        text = failure.rewritten(list(args[:before]), [size], f"{failure.called}(..., size=(3, 3))")
-        yield f"The shape is one tuple: `{text}`."
+_NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'"
 
 
 def _wrong_count(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    name = match[1].rpartition(".")[2]
-    if name in _USAGE:
-        yield f"Call it so: `{_USAGE[name]}`."
-    names = _parameters(failure, match[1])
-    if names and len(names) <= 6:
-        yield f"Call `{name}` with its parameters: ({', '.join(names)})."
-    count = {"one": "one argument", "1": "one argument", "no": "no argument"}.get(match[2], f"{match[2]} arguments")
-    yield f"Call `{name}` with {count}."
+    yield facts.given(failure)
+    yield f"Call `{match[1].rpartition('.')[2]}` with {match[2]} argument{'' if match[2] in ('1', 'one') else 's'}."
 
 
-_NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'"
 RULES = (
     *OF_CALLS,
     HintRule("TypeError", "", _function_second, ("map", "filter", "reduce")),
@@ -261,6 +251,5 @@ RULES = (
     HintRule("TypeError", rf"{_TAKES}|{_EXPECTED}", _as_one_list, _ONE_SEQUENCE),
     HintRule("TypeError", _TAKES, _too_many),
     HintRule("TypeError", _EXPECTED, _by_name, _ORDERED),
-    HintRule("TypeError", rf"{_EXPECTED}|as a data type", _size_as_tuple, tuple(_SIZED)),
     HintRule("TypeError", _EXPECTED, _wrong_count),
 )

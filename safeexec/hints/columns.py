@@ -13,10 +13,11 @@ from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRule
 
-APPLIED = (
-    "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with"
-    " whole columns, `df['a'] + df['b']`."
-)
+_APPLIED = {
+    "pandas.DataFrame": "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with whole columns, `df['a'] + df['b']`.",
+    "pandas.GroupBy": "`apply` of a groupby leaves out the columns that it groups by: in the function the value of the group is `group.name`.",
+}
+"""What `apply` of a frame, or of a groupby, gives to the function."""
 _MOST_LABELS = 2000
 _OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
 """Methods of a frame that take `numeric_only`."""
@@ -62,17 +63,18 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     return f"There is no column {name!r}; the columns are {quoted(map(repr, columns), 12)}."
 
 
-def is_applied_to_columns(failure: Failure, name: str) -> bool:
-    """Tell whether `DataFrame.apply` calls the guest's function with columns, and `name` is one of the frame's."""
+def applied(failure: Failure, name: str) -> str | None:
+    """Answer for a guest's function that `apply` calls with columns, or with groups, of a frame that has a column `name`."""
     frame = failure.place.frame.f_back if failure.place is not None else None
     for _ in range(12):
         if frame is None:
-            return False
+            return None
         owner = frame.f_locals.get("self", MISSING)
-        if frame.f_code.co_name == "apply" and library_kind(owner) == "pandas.DataFrame":
-            return name in columns_of(owner)
+        kind = library_kind(owner) if frame.f_code.co_name == "apply" else ""
+        if kind in _APPLIED and name in columns_of(table_of(owner)):
+            return _APPLIED[kind]
         frame = frame.f_back
-    return False
+    return None
 
 
 def _frames(failure: Failure) -> list[Any]:
@@ -132,8 +134,8 @@ def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         for number, row in enumerate(frame.iloc[:20].values.tolist(), 1):
             if any(type(cell) is str and cell.strip() == wanted[0] for cell in row):
                 yield f"{wanted[0]!r} stands in row {number}, so the header is below a title: read the file anew, with `header={number}`."
-    if wanted and is_applied_to_columns(failure, wanted[0]):
-        yield APPLIED
+    if wanted:
+        yield applied(failure, wanted[0])
     series = _first(failure, "pandas.Series")
     if series is not MISSING and type(series) is library_class("Series"):
         if type(key) is int:
@@ -145,6 +147,8 @@ def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if wanted and labels:
             shown = nearest(wanted[0], labels, 2) or labels
             yield f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
+        if wanted and len(series) and not labels and type(series.index[0]) is not int:
+            yield f"The index has no label {wanted[0]!r}: it goes from `{series.index[0]}` to `{series.index[-1]}`."
         if wanted:
             yield f"A Series has one column of values, and no label {wanted[0]!r}: columns are taken from a DataFrame, values by position with `.iloc[0]`."
 
@@ -203,10 +207,21 @@ def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     yield did_you_mean(nearest(match[1], _all_columns(failure), 2))
 
 
+def _column_of_texts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a column of texts that is computed with."""
+    for tree in failure.operands():
+        column, text = failure.resolve(tree), failure.text_of(tree, "column")
+        if type(column) is library_class("Series") and str(column.dtype) in ("str", "object", "string"):
+            yield f"`{text}` holds texts: make numbers of them first, `pd.to_numeric({text}, errors='coerce')`; to join texts, both are texts, `.astype(str)`."
+
+
 def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     libraries = {frame.f_globals.get("__name__", "").partition(".")[0] for frame in failure.libraries[:3]}
     if "sklearn" in libraries:
         yield "A column holds texts, and a model takes numbers: encode them, `pd.get_dummies(X)`, or `OneHotEncoder()` of `sklearn.preprocessing` for these columns, in a `ColumnTransformer`."
+    for tree in failure.call.args if failure.call and "pandas" not in libraries else ():
+        if library_kind(failure.resolve(tree)) == "pandas.DataFrame":
+            yield f"Some columns are text: give the numeric ones, `{failure.text_of(tree, 'df')}.select_dtypes('number')`."
     if "pandas" in libraries:
         if failure.libraries[0].f_code.co_name in _OF_NUMBERS:  # df.corr()
             yield "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
@@ -218,6 +233,7 @@ def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 RULES = (
+    HintRule("TypeError", "not supported for dtype|unsupported operand|can only concatenate str", _column_of_texts),
     HintRule("KeyError", "", _in_table),
     HintRule("KeyError", "", _in_frame),
     HintRule("UndefinedVariableError", "name '(.*)' is not defined", _in_query),

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from safeexec.common.identity import read_getset, read_member
-from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of, is_module
+from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of, is_module, library_class
 from safeexec.protocol.plan import LanguagePlan
 
-_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_UNPARSABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 _LONGEST = 40
 """Characters of source text that a sentence repeats."""
 
@@ -116,13 +116,24 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         """The text of the step that failed."""
         return self.sources.get(self.place.filename, "") if self.place else ""
 
+    @property
+    def is_looped_over(self) -> bool:
+        """Whether the failing expression is what a loop or a comprehension goes through."""
+        looped = (ast.For, ast.AsyncFor, ast.comprehension)
+        said = ast.dump(self.expression) if self.expression else ""
+        return any(isinstance(tree, looped) and ast.dump(tree.iter) == said for tree in walk(self.source))
+
     def operands(self) -> Iterator[ast.expr]:
         """Yield the parts of the failing expression that may be the wrong value."""
         match self.expression:
             case ast.BinOp(left=left, right=right):
                 yield from (left, right)
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[container]):
+                yield container
             case ast.Compare(left=left, comparators=others):
                 yield from (left, *others)
+            case ast.GeneratorExp(generators=[loop, *_]):
+                yield loop.iter
             case (
                 ast.Attribute(value=value)
                 | ast.Subscript(value=value)
@@ -133,7 +144,8 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
             case ast.Call(func=function, args=args):
                 if isinstance(function, ast.Attribute) and not is_module(self.resolve(function.value)):
                     yield function.value
-                yield from args
+                for arg in args:
+                    yield arg.generators[0].iter if isinstance(arg, ast.GeneratorExp) else arg
                 yield function
             case ast.expr() as tree:
                 yield tree
@@ -182,7 +194,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return MISSING
 
     def resolve(self, tree: ast.AST | None) -> Any:
-        """Return the object of an expression of names, attributes and constant indexes of containers, or `MISSING`."""
+        """Return the object of an expression of names, attributes, literals and constant indexes, or `MISSING`."""
         match tree:
             case ast.Name(id=name):
                 return self.lookup(name)
@@ -194,8 +206,15 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 owner, key = self.resolve(value), self.resolve(index)
                 if type(owner) is dict and type(key) in (str, int) and key in owner:
                     return owner[key]
+                if type(owner) is library_class("DataFrame") and type(key) is str and key in owner.columns:
+                    return owner[key]
                 if type(owner) in (list, tuple) and type(key) is int and -len(owner) <= key < len(owner):
                     return owner[key]
+            case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.UnaryOp():
+                try:
+                    return ast.literal_eval(tree)
+                except _UNPARSABLE:
+                    return MISSING
         return MISSING
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
 from safeexec.hints.choice import choose, importable, provides
 from safeexec.hints.failure import Failure, walk
-from safeexec.hints.objects import MISSING, attribute_names, attribute_of
+from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_module, module_name
 from safeexec.hints.refusals import hint_for, hint_for_member, hint_for_missing_member
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
@@ -78,6 +78,7 @@ def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None
 def _name_elsewhere(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Answer for a name of another language or of a module, for a slip in one, and for one that is nowhere."""
     name, rest = match[1], failure.rest_of_line
+    yield _of_imported_module(failure, name)
     yield _of_language(failure, name)
     yield _name_of_module(failure, name)
     yield _not_imported(failure, name)
@@ -121,6 +122,17 @@ def _of_language(failure: Failure, name: str) -> str | None:
     if member and name == "Math" and member[1] in failure.builtins:
         return f"Use the builtin `{member[1]}(...)`."
     return MEMBERS.get(f"{name}.{member[1]}" if member else "") or choose(NAMES[name], plan)
+
+
+def _of_imported_module(failure: Failure, name: str) -> str | None:
+    """Answer for a name of a module that the program has imported: sqrt(2) after `import math`"""
+    used = failure.rest_of_line.startswith(("(", ".")) or name[:1].isupper()
+    for text in failure.visible_names() if used else ():
+        module = failure.lookup(text)
+        found = attribute_of(module, name) if is_module(module) and not name.startswith("_") else MISSING
+        if found is not MISSING and not is_module(found) and provides(f"{module_name(module)}.{name}", failure.plan):
+            return f"It belongs to the module: use `{text}.{name}`."
+    return None
 
 
 def _name_of_module(failure: Failure, name: str) -> str | None:

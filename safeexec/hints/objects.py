@@ -133,9 +133,11 @@ def library_kind(obj: Any) -> str:
     return ""
 
 
-def library_class(name: str) -> Any:
-    """Return a class of pandas, if that is imported: its methods may be called on objects of exactly this class."""
-    return getattr(sys.modules.get("pandas"), name, MISSING)
+def library_class(name: str, library: str = "pandas") -> Any:
+    """Return a class of pandas or numpy, if that is imported: its methods may be called on objects of exactly this
+    class.
+    """
+    return getattr(sys.modules.get(library), name, MISSING)
 
 
 def parameters(function: Any) -> list[str]:

@@ -125,7 +125,15 @@ def _operand(index: int, default: str) -> Callable[[Failure], str]:
 
 
 def _first(failure: Failure) -> str:
-    return failure.text_of(next(failure.operands(), None), "values")
+    """Return the operand of the type that the message names, or the first one where none of them is known."""
+    if "iterable" in failure.message and failure.is_looped_over:
+        return failure.text_of(failure.expression, "values")
+    named = re.search(r"'(?:\w+\.)*(\w+)'(?: object)?|^(list|tuple|string) ind", failure.message)
+    kind = {"string": "str"}.get(named[2], named[1] or named[2]) if named else ""
+    values = [(tree, failure.resolve(tree)) for tree in failure.operands()]
+    fitting = [tree for tree, value in values if value is MISSING or class_name(type(value)) == kind]
+    fitting.sort(key=lambda tree: failure.resolve(tree) is MISSING)
+    return failure.text_of(next(iter(fitting), None), "values")
 
 
 def _text(failure: Failure) -> str:

@@ -7,16 +7,16 @@ that its names stand for.
 from __future__ import annotations
 
 from safeexec.common.identity import class_name
-from safeexec.hints import attributes, calls, columns, contents, files, keys, names, values
+from safeexec.hints import attributes, calls, columns, contents, facts, files, keys, names, values
 from safeexec.hints.failure import ErrorPlace, Failure
 from safeexec.hints.rules import HintRules
 from safeexec.hints.tables import messages
 
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
-_OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents)
-RULES = HintRules(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES)
-"""Rules that look at the objects, then those that follow from the message alone."""
+_OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents, facts)
+RULES = HintRules([*facts.EARLY, *(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES), *facts.LAST])
+"""Rules that look at the objects, then those that follow from the message alone, last the facts alone."""
 
 
 def runtime_hint(failure: Failure) -> str | None:

@@ -10,10 +10,9 @@ import builtins
 import re
 from collections.abc import Iterator
 from types import CoroutineType, FunctionType
-from typing import Any
 
 from safeexec.common.identity import class_name
-from safeexec.common.text import short_repr
+from safeexec.common.matching import quoted
 from safeexec.hints.choice import choose
 from safeexec.hints.failure import Failure, name_of, walk
 from safeexec.hints.objects import (
@@ -86,9 +85,13 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
     if name in _IN_PLACE:
         owner = "values"
         if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name | ast.Attribute):
-            owner = failure.text_of(call.func.value, "values")
+            is_argument = is_module(failure.resolve(call.func.value)) and call.args  # random.shuffle(values)
+            owner = failure.text_of(call.args[0] if is_argument else call.func.value, "values")
         better = f", or use `sorted({owner})`" if name == "sort" else ""
         return f"`.{name}(...)` changes the object in place and returns None: call it in a line of its own and go on with `{owner}`{better}."
+    if name == "get" and len(call.args) == 1:
+        instead = ast.Call(func=call.func, args=[*call.args, ast.Dict(keys=[], values=[])], keywords=[])
+        return f"{_MAYBE_NONE[name]}: give what stands in its place, `{failure.text_of(instead, 'd.get(key, {})')}`, or check it first, `if {text or 'value'} is not None:`."
     return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`." if name in _MAYBE_NONE else None
 
 
@@ -159,7 +162,7 @@ def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None
         yield f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
     if owner is not MISSING and is_module(owner):  # datetime(2024, 1, 1)
         if name in attribute_names(owner):
-            yield f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
+            yield f"`{name}` is the module: call `{failure.text_of(failure.function)}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
         yield f"`{name}` is a module: call a function in it, `{name}.function(...)`."
     assigned = _last_assignment(failure, plain)
     if assigned and any(isinstance(part, ast.Name) and part.id == plain for part in ast.walk(assigned)):
@@ -269,6 +272,10 @@ def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         if type(failure.resolve(arg)) is str:
             yield f"Turn the texts into numbers first: `int({failure.text_of(arg)})`."
     tree = failure.expression
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Sub) and "'str' and 'str'" in failure.message:
+        left, right = failure.resolve(tree.left), failure.resolve(tree.right)
+        if type(left) is type(right) is str and not (left + right).strip().isdigit():
+            yield f"Texts are not subtracted: `{failure.text_of(tree.left)}.replace({failure.text_of(tree.right)}, '')` leaves a part out."
     if isinstance(tree, ast.BinOp) and failure.message.startswith(match[0]):
         left, right = failure.resolve(tree.left), failure.resolve(tree.right)
         if type(left) is str and type(right) in (int, float) and re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
@@ -302,6 +309,15 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     yield "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
 
 
+def _by_member(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for the name of a member where its value belongs, and for a value that none has: Color('RED')"""
+    members = enum_members(failure.callee) if failure.callee is not MISSING else []
+    if match[1] in members:
+        yield f"A member by its name is `{failure.text_of(failure.function)}[{match[1]!r}]`."
+    if members:
+        yield f"The members are {quoted(members, 10)}: by name `{failure.text_of(failure.function)}[{members[0]!r}]`."
+
+
 def _domain(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Say which numbers a function of `math` takes."""
     name = failure.called
@@ -312,37 +328,6 @@ def _domain(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if name in ("asin", "acos", "atanh"):
         yield f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
     yield "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
-
-
-_SHOWN, _ITEMS = 60, 20
-"""Characters of a value, and items of a container, that a sentence may have."""
-_SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
-
-
-def _asserted(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Tell the values that the failed condition was about, of plain data alone: no code of the program runs for it."""
-    seen: dict[str, str] = {}
-    for part in ast.walk(failure.expression) if failure.expression and not failure.libraries else ():
-        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
-            text = _plain(failure.resolve(part))
-            if text is not None:
-                seen.setdefault(failure.text_of(part), text)
-    if seen:
-        yield "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
-
-
-def _plain(value: Any) -> str | None:
-    """Return a value as Python writes it, if it is plain data; of a container that holds other data or much, its size."""
-    if type(value) in _SCALARS:
-        return short_repr(value, _SHOWN)
-    if type(value) not in (list, tuple, set, frozenset, dict):
-        return None
-    items = [*value, *(value.values() if type(value) is dict else ())] if len(value) <= _ITEMS else [value]
-    return (
-        short_repr(value, _SHOWN)
-        if _SCALARS.issuperset(map(type, items))
-        else f"a {type(value).__name__} of {len(value)}"
-    )
 
 
 RULES = (
@@ -356,16 +341,16 @@ RULES = (
     ),
     HintRule("TypeError", "indices must be integers", _loop_variable),
     HintRule("TypeError", r"'(str|list|tuple|dict|set)' object cannot be interpreted as an integer", _no_integer),
-    HintRule("TypeError", "can only concatenate str", _text_and_number),
+    HintRule("TypeError", "can only concatenate str|operand type.* for -: 'str' and 'str'", _text_and_number),
     HintRule(
         "TypeError",
         r"'[<>]=?' not supported between instances of (?!.*'complex')'(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
         _other_operands,
     ),
     HintRule("ValueError StatisticsError", "empty|at least one", _used_up),
+    HintRule("ValueError", r"'?(.*?)'? is not a valid ", _by_member),
     HintRule("TypeError", r"(?:isinstance|issubclass)\(\) arg 2", _hidden_type),
     HintRule(
         "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range", _domain
     ),
-    HintRule("AssertionError", "", _asserted),
 )

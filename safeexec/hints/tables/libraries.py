@@ -177,9 +177,3 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     ).items()
 }
 """Keyword that is written → the keywords that are meant by it, where the function has one of them."""
-
-ARTIST_PROPERTIES = (
-    "color", "linewidth", "linestyle", "marker", "markersize", "markerfacecolor", "markeredgecolor", "label", "alpha",
-    "zorder", "edgecolor", "facecolor", "figsize", "dpi", "rotation", "fontsize", "fontweight", "hatch", "visible",
-)  # fmt: skip
-"""The arguments that plotting functions pass on to what they draw, under the names that programs use."""

@@ -7,8 +7,10 @@ exception the special rules stand before the general ones.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from types import FunctionType
 
 from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
@@ -24,8 +26,6 @@ OF_CALLS: tuple[HintRule, ...] = (
         "Give them as one list: `{as_list}`.", calls=_TAKE_ONE_LIST),
     HintRule("TypeError", r"unhashable|Passing coroutines is forbidden",
         "Spread the list with a star: `asyncio.gather(*coroutines)`; `asyncio.wait` takes tasks, `asyncio.create_task(f())`.", calls=("gather", "wait")),
-    HintRule("TypeError", r"'tuple'",
-        "Give the sizes as separate numbers: `{function}(2, 3)`.", calls=("rand", "randn")),
     HintRule("TypeError", r"only integer scalar arrays",
         "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.", calls=("range",)),
     HintRule("TypeError", r"'(?:str|list)'$|can't sum (?:strings|bytes)",
@@ -36,8 +36,6 @@ OF_CALLS: tuple[HintRule, ...] = (
         "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.", calls=("linspace",)),
     HintRule("TypeError", r"[\w.]+(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
         "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair.", calls=("append",)),
-    HintRule("TypeError", r"missing \d+ required positional argument: 'fp'",
-        "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."),
     HintRule("TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
         "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
 )  # fmt: skip
@@ -65,9 +63,43 @@ def protocol_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if said.endswith("protocol"):
         instead = "use a plain `with`" if "asynchronous" in said else "it needs no `with`, use it directly"
     kinds = [type(failure.resolve(tree)) for tree in failure.operands()]
-    of_library = any(class_name(found) == kind.rpartition(".")[2] and not is_of_guest(found) for found in kinds)
-    last = "or use it as it is" if of_library else f"or define {method} in its class"
+    of_guest = any(class_name(found) == kind.rpartition(".")[2] and is_of_guest(found) for found in kinds)
+    of_guest = of_guest or is_of_guest(failure.lookup(kind))
+    last = f"or define {method} in its class" if of_guest else "or use it as it is, or its text, `str(x)`"
     yield f"A `{kind}` has no {method}: {instead}, {last}."
+
+
+_OPERATORS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "** or pow()": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "divmod()": "divmod",
+}  # fmt: skip
+_LENGTH_OF_TIME = r"[-+]?\d+(?:\.\d+)? ?(?:days?|hours?|min\w*|seconds?|weeks?|[dhsDHW]|ms)\b"
+
+
+def operator_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Yield the method that a class of the program lacks for an operator; of other classes what the operands are."""
+    texts = [value for tree in failure.operands() if type(value := failure.resolve(tree)) is str]
+    if re.match("Date|Time", match[2]) and texts and re.match(_LENGTH_OF_TIME, texts[0]):
+        yield f"A length of time is no text: `pd.Timedelta({texts[0]!r})`."
+    sign = match[1].removesuffix("=")
+    joined = "/" if match[2].endswith("Path") else "|" if match[2] in ("dict", "set") else ""
+    if joined and sign == "+" and isinstance(tree := failure.expression, ast.BinOp):
+        both = failure.text_of(tree.left, "a"), failure.text_of(tree.right, "b")
+        yield f"A {match[2]} is put together with `{joined}`: `{both[0]} {joined} {both[1]}`."
+    for kind in match[2], match[3]:
+        if issubclass(type(found := failure.lookup(kind)), type) and is_of_guest(found):
+            yield f"Define `__{_OPERATORS.get(sign, sign)}__` in `{kind}`, `def __{_OPERATORS.get(sign, sign)}__(self, other):`, or compute with what it holds."
+    yield f"`{sign}` has no meaning for `{match[2]}` and `{match[3]}`: convert one of them, or take a value out of it."
+
+
+def _no_coroutine(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Yield what to do with a function that was to be called, or another value, where a coroutine belongs."""
+    for tree in failure.call.args if failure.call else ():
+        if type(failure.resolve(tree)) is FunctionType:
+            yield f"Call the function that is given: `{failure.text_of(failure.function)}({failure.text_of(tree)}())`, with its own parentheses."
+    if "_GatheringFuture" in failure.message:
+        yield "`gather` is called where a loop runs: `async def main(): return await asyncio.gather(f(1), f(2))`, and then `asyncio.run(main())`."
+    yield "Give it coroutines, calls of `async def` functions: `asyncio.run(main())`, `asyncio.gather(f(1), f(2))`."
 
 
 RULES: tuple[HintRule, ...] = (
@@ -83,40 +115,43 @@ RULES: tuple[HintRule, ...] = (
         "Text and bytes do not mix: `text.encode('utf-8')` makes bytes of a text, `data.decode('utf-8')` a text of bytes; the mode of a file of bytes has a `b`."),
     HintRule("TypeError", r'can only concatenate str \(not \"([\w.]+)\"\) to str',
         "Turn the value into text with `str({right})`, or use an f-string: `f'... {{{right}}}'`."),
-    HintRule("TypeError", "can only concatenate (?:list|tuple)",
-        "Make both the same kind: `{left} + list({right})` for several items, `{left} + [{right}]` for one; a tuple of one item is `({right},)`."),
-    HintRule("TypeError", r"unsupported operand type\(s\) for (?:\+=?: '(?:int|float)' and 'str'|[-*/%]+=?: '(?!Timestamp|Timedelta)\w+' and 'str'|[^:]+: 'str' and)|'[<>]=?' not supported between instances of '(?:str' and '(?:int|float)|(?:int|float)' and 'str)'|for unary [-+~]: 'str'|non-int of type 'str'|for abs\(\): 'str'|type str doesn't define|component: str",
+    HintRule("TypeError", r"can only concatenate (list|tuple) \(not \"(?:int|float)\"\)",
+        "`{left}` is a {1}: to compute take an item of it first, `{left}[0] + {right}`; one more item is `[*{left}, {right}]`."),
+    HintRule("TypeError", "can only concatenate (list|tuple)",
+        "Make both the same kind: `[*{left}, *{right}]` for several items, `[*{left}, {right}]` for one."),
+    HintRule("TypeError", r"unsupported operand type\(s\) for (?:\+=?: '(?:int|float)' and 'str'|(?:[-*/%]+=?|\*\* or pow\(\)): '(?:int|float|complex|str|list|tuple|numpy\.\w+|\w*Symbol)' and 'str'|[^:]+: 'str' and)|'[<>]=?' not supported between instances of '(?:str' and '(?:int|float)|(?:int|float)' and 'str)'|for unary [-+~]: 'str'|non-int of type 'str'|for abs\(\): 'str'|type str doesn't define|component: str",
         "Turn the text into a number first, `int({text})` or `float({text})`; a number becomes text by `str(...)`, and values of both kinds are sorted with `key=str`."),
-    HintRule("TypeError", r"unsupported operand type\(s\) for \+=?: '(?!int|float|complex|list|tuple|dict|set|NoneType|type|function|method|builtin|(?:decimal\.)?Decimal|Fraction|(?:datetime\.)?date|(?:datetime\.)?time)[\w.]+' and 'str'",
+    HintRule("TypeError", r"unsupported operand type\(s\) for \+=?: '(?!int|float|complex|list|tuple|dict|set|\w+Path|NoneType|type|function|method|builtin|(?:decimal\.)?Decimal|Fraction|(?:datetime\.)?date|(?:datetime\.)?time)[\w.]+' and 'str'",
         "Turn the value into text first: `str({left})`, or use an f-string."),
     HintRule("TypeError", r"for [^:]+: (?:'(?:decimal\.)?Decimal' and 'float'|'float' and '(?:decimal\.)?Decimal')",
         "Make both Decimals: `Decimal('1.2')` for a constant, `Decimal(str(x))` for a variable."),
-    HintRule("TypeError", r"unsupported operand type\(s\) for \+: '(?:dict|set)' and '(?:dict|set)'",
-        "Merge them with `{left} | {right}`."),
     HintRule("TypeError", r"for [^:]+: (?:'(?:list|tuple|range)' and '(?:int|float|list|tuple)'|'(?:int|float)' and '(?:list|tuple|range)')|for unary [-+~]: '(?:list|tuple)'|non-int of type '(?:list|tuple)'|for abs\(\): 'list'|type list doesn't define|'[<>]=?' not supported between instances of '(?:list|tuple)' and '(?:int|float)'",
         "Lists do not compute item by item: use a comprehension, `[x * 2 for x in values]`, `[a - b for a, b in zip(x, y)]`, `[x for x in a if x not in b]`, or numpy arrays if numpy is there; a total is `sum(values)`."),
     HintRule("TypeError", r"unsupported operand type\(s\) for [-+]: '(?:datetime\.)?time'",
         "Times of day do not compute: put each on a day first, `datetime.combine(date.today(), t)` (with `from datetime import date, datetime`)."),
     HintRule("TypeError", r"unsupported operand type\(s\) for [-+]: '(?:datetime\.)?(date|datetime)' and 'int'",
         "Add or subtract a timedelta: `timedelta(days={right})` (with `from datetime import timedelta`)."),
-    HintRule("TypeError", r"'[<>]=?' not supported between instances of '(?:datetime\.)?(?:date|datetime|Timestamp)|can't compare datetime\.datetime to datetime\.date|for -: '(?:datetime\.)?date(?!time\.time')|for [-+]=?: '(?:datetime\.)?(?:date|datetime|Timestamp)(?:\.date|\.datetime)?' and 'str'|Invalid comparison between dtype=datetime64.* and (?!Timestamp|datetime)",
+    HintRule("TypeError", r"'[<>]=?' not supported between instances of '(?:datetime\.timedelta' and '(?:int|float)|(?:int|float)' and 'datetime\.timedelta)'",
+        "A length of time is compared with another, `timedelta(days=2)` (with `from datetime import timedelta`), or as a number of days, `{left}.days`."),
+    HintRule("TypeError", r"'[<>]=?' not supported between instances of '(?:datetime\.)?(?:date|datetime|Timestamp)'|can't compare datetime\.datetime to datetime\.date|for -: '(?:datetime\.)?date(?!time\.time')|for [-+]=?: '(?:datetime\.)?(?:date|datetime|Timestamp)(?:\.date|\.datetime)?' and 'str'|Invalid comparison between dtype=datetime64.* and (?!Timestamp|datetime)",
         "Make both the same kind first: a text with `datetime.datetime.fromisoformat(text)`, a datetime with `.date()`; of pandas a text with `pd.Timestamp(text)`."),
     HintRule("TypeError", r"unsupported operand type\(s\) for \^: (?:'float'|'int' and 'float'|'(?:Symbol|Add|Mul|Pow)'|'int' and '(?:Symbol|Add|Mul|Pow)')",
         "Powers are written `**` in Python: `{left} ** {right}`."),
     HintRule("TypeError", r"'(?:_asyncio\.(?:Task|Future)|_GatheringFuture)'",
         "A task has its result when it is awaited: write `await task`."),
-    HintRule("TypeError", "Cannot perform 'r?(?:and|or)_' with a dtyped",
+    HintRule("TypeError", "(?:'r?|^operation 'r)(?:and|or)_'",
         "Put parentheses around each comparison: `df[(df['a'] > 2) & (df['b'] < 4)]`."),
     HintRule("TypeError", "cannot unpack non-iterable Symbol object",
         "Name as many symbols as there are variables: `x, y = sp.symbols('x y')`."),
     HintRule("TypeError", r"unsupported operand type\(s\) for >>: '(?:builtin_function_or_method|function)' and '_io",
         "In Python 3 write `print(..., file=...)`."),
-    HintRule("TypeError", r"unsupported operand type\(s\) for [^:]+: '([\w.]+)' and '([\w.]+)'",
-        "An operand is of the wrong type (`{1}` and `{2}`): convert one of them, or define the operator's method in the class."),
-    HintRule("TypeError", "can't multiply sequence by non-int of type 'float'",
+    HintRule("TypeError", r"unsupported operand type\(s\) for ([^:]+): '([\w.]+)' and '([\w.]+)'", operator_of_class),
+    HintRule("TypeError", r"can't multiply sequence by non-int of type '(?:float|Fraction|decimal\.Decimal|numpy\.float64)'",
         "A text or list is repeated by a whole number only: convert text with `float(...)` to compute, or use `int(...)` to repeat."),
     HintRule("TypeError", r"not '?complex\b|can't convert complex to (?:int|float)|'[<>]=?' not supported between instances of (?:'complex' and|'\w+' and 'complex')",
         "Complex numbers have no order and are no real ones: take `z.real`, `z.imag` or `abs(z)`; the functions of `cmath` take them as they are."),
+    HintRule("TypeError", "'[<>]=?' not supported between instances of",
+        "Of equal priorities the next parts are compared: put a number between them, `(priority, next(counter), item)` with `counter = itertools.count()`.", calls=("heappush", "heappop", "heapify", "heappushpop", "heapreplace", "put", "put_nowait", "get", "get_nowait")),
     HintRule("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '\1'",
         "Say what to compare by, `key=lambda item: item['name']` of dicts, `item.name` of objects, or define `__lt__` in the class (`@dataclass(order=True)` does)."),
     HintRule("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(\w+)'",
@@ -127,16 +162,16 @@ RULES: tuple[HintRule, ...] = (
         "Take one item, `a[0]`, of a column `s.iloc[0]`, or convert them all: `a.astype({function})`.", calls=("int", "float")),
     HintRule("TypeError", r"must be real number, not (?:Series|DataFrame|ndarray|Index)|only (?:length-1|0-dimensional|size-1) arrays",
         "The functions of `math` take one number: use numpy's own (`np.sqrt(a)`, `np.exp(a)`) for a column or an array."),
-    HintRule("TypeError", r"must be real number, not str|must be real number, not (list|tuple)|must be real number, not (\w+)",
-        "Convert it to a number first: `float({arg})`; for a list take each item, `[f(x) for x in values]`."),
+    HintRule("TypeError", "must be real number, not (?!list|tuple)",
+        "Convert it to a number first: `float({arg})`."),
+    HintRule("TypeError", "must be real number, not (list|tuple)",
+        "It takes numbers, one by one: spread the {1}, `{function}(*values)`, or take each item, `[{function}(x) for x in values]`."),
     HintRule("TypeError ValueError", r"non-integer (?:stop|start|step|arg 1) for randrange|'(?:float|Decimal|numpy\.float64)' object cannot be interpreted as an integer|slice indices must be integers|(?:list|tuple|str|string|range object|byte) ?ind(?:ices|ex) must be integers(?: or slices)?, not '?float|expected a sequence of integers",
         "Use a whole number there: `int(...)`, or `//` instead of `/`."),
-    HintRule("TypeError", "'(list|tuple|dict|set)' object cannot be interpreted as an integer",
-        "Use its length, `range(len({arg}))`, or loop over it directly: `for item in {arg}:`.", calls=("range",)),
     HintRule("TypeError", "list indices must be integers or slices, not tuple",
         "A list of lists takes two pairs of brackets, `{it}[i][j]`; for `[i, j]` make a numpy array of it. A missing comma between two lists looks the same."),
     HintRule("TypeError", "list indices must be integers or slices, not",
-        "Positions are whole numbers: take an item first, `{it}[0]['key']`, or go through them, `for i, item in enumerate({it}):`."),
+        "Positions are whole numbers: take an item first, `values[0]`, or go through them, `for i, item in enumerate(values):`."),
     HintRule("TypeError", "tuple indices must be integers or slices, not",
         "The items of a tuple have positions: `{it}[0]`, or unpack it, `a, b = {it}`; rows of a database have names after `con.row_factory = sqlite3.Row`."),
     HintRule("TypeError", "string ind(?:ices|ex) must be integers",
@@ -149,6 +184,10 @@ RULES: tuple[HintRule, ...] = (
         "Loop over `range({it})`; a single number becomes a list with `[{it}]`."),
     HintRule("TypeError", "cannot unpack non-iterable (int|float|bool)",
         "There is one value on the right, not several: for pairs loop over `.items()`, `enumerate(...)` or `zip(...)`."),
+    HintRule("TypeError", "object is not an iterator",
+        "Make an iterator of it first: `next(iter({it}))`.", calls=("next",)),
+    HintRule("TypeError", "object is not an iterator",
+        "An iterator has `__next__`: a function with `yield` gives one, also below `@contextmanager`; `iter(values)` is one of a list."),
     HintRule("TypeError", "'async_generator' object is not iterable",
         "Use `async for` inside an `async def`; a list is `[x async for x in generator]`."),
     HintRule("TypeError", "'(?:Lock|Semaphore|BoundedSemaphore|Condition|TaskGroup|Timeout|AsyncExitStack|_AsyncGeneratorContextManager|aclosing|coroutine|async_generator)' object does not support the (?:asynchronous )?context manager",
@@ -181,22 +220,18 @@ RULES: tuple[HintRule, ...] = (
         "Raise an exception, `raise ValueError('why')`, and catch a class of them, `except ValueError:`."),
     HintRule("TypeError", "cannot convert dictionary update sequence|dictionary update sequence element",
         "Give pairs: `dict([('a', 1), ('b', 2)])`, or `dict(zip(keys, values))`."),
-    HintRule("TypeError", r"got multiple values for (?:keyword )?argument '(\w+)'",
-        "`{1}` is given twice, by position and by name: leave one of them out."),
-    HintRule("TypeError", "Can't instantiate abstract class",
-        "Define the methods that it names in a subclass, and make an instance of that."),
+    HintRule("TypeError", r"Can't instantiate abstract class (\w+) with(?:out an implementation for)? abstract methods? '?([\w, ']+?)'?$",
+        "Define `{2}` in `{1}`, or in a subclass of it of which you make the instance; each name must be the same, letter for letter."),
     HintRule("TypeError", r"non-default argument '(\w+)' follows",
         "Put the fields without a default before those with one, or write `@dataclass(kw_only=True)`."),
     HintRule("TypeError", "should return |returned non-",
         "Python calls the method itself: `__init__` returns nothing, `__str__` and `__repr__` a text, `__len__` a whole number, `__iter__` an iterator."),
     HintRule("TypeError", "must be called with a collection of some kind",
         "Give a list there, `['a']`; `rename` takes a dict, `columns={'old': 'new'}`."),
-    HintRule("TypeError", "first argument must be callable",
-        "Give a function or class first: `defaultdict(int)`, `defaultdict(list)` or `defaultdict(lambda: 0)`, without a value or parentheses."),
     HintRule("TypeError", r"can(?:no|')t be used in 'await' expression|'async_generator' object can't be awaited|'async for' re",
         "Only a coroutine is awaited, and only an asynchronous generator is looped over with `async for`, or listed, `[x async for x in generator]`: remove the `await` or the `async`."),
-    HintRule("TypeError ValueError", "a coroutine was expected, got <function|An asyncio.Future, a coroutine or an awaitable is required|a coroutine was expected",
-        "Call the function: `asyncio.run(main())`, with the parentheses of `main()`; give `gather` coroutines: `asyncio.gather(f(1), f(2))`."),
+    HintRule("TypeError ValueError", "An asyncio.Future, a coroutine or an awaitable is required|a coroutine was expected",
+        _no_coroutine),
     HintRule("TypeError", r"Cannot cast ufunc '\w+' output from dtype\('(\w+)'\) to dtype\('(\w+)'\)",
         "The array holds `{2}` and the result is `{1}`: make it `{1}` first, `a = a.astype('{1}')`, or write `a = a + b` instead of `a += b`."),
     HintRule("TypeError", "Must provide 'func' or tuples of",
@@ -219,7 +254,7 @@ RULES: tuple[HintRule, ...] = (
         "Use a colour name such as `'red'`, or `'#1f77b4'`."),
     HintRule("ValueError", r"Length mismatch: Expected axis has (\d+) elements?, new values have (\d+)",
         "There are {1} names on that axis, not {2}: give as many as there are columns or rows, or rename some of them with `df.rename(columns={'old': 'new'})`."),
-    HintRule("ValueError IndexError IndexingError TypeError", r"objects cannot be broadcast to a single shape|equal len keys|same (?:length|size|number(?! of dim)|first dimension)|one fewer than|different lengths|does not match the (?:population|length)|Columns must be same length|Shape of passed values|\d+ columns passed|Length of values|(?:number|shape) of (?:ticks|labels)|same shape$|match the number of|boolean index did not match|^Unalignable boolean|must be of length",
+    HintRule("ValueError IndexError IndexingError TypeError", r"objects cannot be broadcast to a single shape|equal len keys|same (?:length|size|number(?! of dim)|first dimension)|one fewer than|different lengths|does not match the (?:population|length)|Columns must be same length|Shape of passed values|\d+ columns passed|Length of values|(?:number|shape) of (?:ticks|labels)|same shape$|match the number of|boolean index did not match|^Unalignable boolean|must be of length|expected length \d+ but got length",
         "Give both the same number of values, as many on one side as on the other: print `df.shape` and the length of each, and filter both alike."),
     HintRule("ValueError", r"'?(?:M|Q|Y|A|H|T|S)'? is no longer supported for offsets|Invalid frequency: \w+",
         "Use a frequency as it is called now: `'D'`, `'W'`, `'ME'` for months, `'QE'` for quarters, `'YE'` for years, `'h'`, `'min'` and `'s'`."),
@@ -237,7 +272,7 @@ RULES: tuple[HintRule, ...] = (
         "Say what a missing value counts as: `column.str.contains(text, na=False)`, or `mask.fillna(False)`."),
     HintRule("ValueError", "Cannot subset columns with a tuple",
         "Give the columns as a list, with two pairs of brackets: `df.groupby('key')[['a', 'b']]`."),
-    HintRule("ValueError", "Location based indexing can only have",
+    HintRule("ValueError TypeError", "Location based indexing can only have|index by location index with a non-integer key",
         "`.iloc` takes positions: for names use `.loc[row, 'column']`, or `df['column'].iloc[0]`."),
     HintRule("ValueError", r"(?:with base 10|string to float): '(?=[^']*[,$€£¥%])[-+\s\d.,$€£¥%]+'",
         "Leave only the digits and a point: `float(text.strip('$€% ').replace(',', ''))`, where the comma is the decimal one `.replace('.', '').replace(',', '.')`; a percentage is divided by 100."),
@@ -248,7 +283,7 @@ RULES: tuple[HintRule, ...] = (
     HintRule("ValueError", r"(?:invalid literal for int\(\) with base 10|could not convert string to float): '\s*'",
         "The text is empty: skip it first, `if text.strip():`."),
     HintRule("ValueError", r"invalid literal for int\(\) with base (\d+)",
-        "It is not a whole number in base {1}: check it first with `text.strip().isdigit()`, or skip such values in a `try` with `except ValueError`."),
+        "It is not a whole number in base {1}: check it first with `text.strip().isdigit()`, or skip such values in a `try` with `except ValueError`; a hexadecimal one is `int(text, 16)`."),
     HintRule("ValueError", "could not convert string",
         "The file has a header or other texts: leave the first line out, `skiprows=1`, or read it with `pd.read_csv(name)`.", calls=("loadtxt",)),
     HintRule("ValueError", r"could not convert string to float|complex\(\) arg is a malformed string",
@@ -261,7 +296,7 @@ RULES: tuple[HintRule, ...] = (
         "The product of the new shape {2} must be the size, {1}; `-1` lets numpy compute one axis: `a.reshape(-1, 2)`."),
     HintRule("ValueError", r"operands could not be broadcast together with (?:remapped )?shapes? (\S+) (\S+)|could not broadcast input array from shape (\([\d, ]*\)) into shape (\([\d, ]*\))",
         "The shapes {1}{3} and {2}{4} do not fit: print `a.shape` and `b.shape`, then transpose (`a.T`), reshape (`a[:, None]`) or select the same part of both."),
-    HintRule("ValueError", "has a mismatch in its core dimension|shapes .* not aligned|all the input array",
+    HintRule("ValueError ShapeError", "has a mismatch in its core dimension|shapes .* not aligned|all the input array|dimension mismatch|size mismatch",
         "The inner sizes must be equal: the columns of `a` as many as the rows of `b` in `a @ b`, all but the joined axis when arrays are joined. Print the shapes, transpose (`b.T`) or reshape (`a.reshape(-1, 1)`) one."),
     HintRule("ValueError", "setting an array element with a sequence",
         "The rows have different lengths, or an item is a list: give all rows the same length, or use a list of lists."),
@@ -279,8 +314,10 @@ RULES: tuple[HintRule, ...] = (
         "Give the same columns as in `fit`, in the same order: `X_new[X.columns]`."),
     HintRule("ValueError", r"at least 2 classes|number of classes has to be|least populated class|n_samples=\d+ should be|number of splits n_splits",
         "There are too few rows, or too few of one class: look at `len(y)` and `y.value_counts()`, and take more data, or fewer clusters and splits."),
-    HintRule("ValueError", "Unknown label type|continuous(?:-multioutput)? is not supported|and continuous targets",
-        "The target is continuous: use a regressor, for example `LinearRegression`, and `r2_score`, or make classes of it."),
+    HintRule("ValueError", "Unknown label type",
+        "The target is continuous: use a regressor, for example `LinearRegression`, or make classes of it."),
+    HintRule("ValueError", "continuous(?:-multioutput)? is not supported|and continuous targets",
+        "This score compares classes, and numbers were given: make classes of them, `y_pred.round()` or `(y_pred > 0.5).astype(int)`; numbers are compared by `r2_score` or `mean_absolute_error`."),
     HintRule("ValueError", "invalid error value specified",
         "`errors=` takes `'raise'` or `'coerce'`: with `errors='coerce'` what cannot be converted becomes NaN."),
     HintRule("ValueError", r"You are trying to merge on (\S+) and (\S+) columns",
@@ -309,10 +346,8 @@ RULES: tuple[HintRule, ...] = (
         "Say what to group by: `index='column'` of `pivot_table`, or the column of `groupby`."),
     HintRule("ValueError", "Cannot (?:set|assign) a DataFrame with multiple columns|Index contains duplicate entries, cannot reshape",
         "Use `df.pivot_table(index=..., columns=..., values=..., aggfunc='sum')`, which joins duplicates."),
-    HintRule("ValueError", r"time data .* match format|Unknown datetime string format|Invalid date specified|Out of bounds nanosecond",
+    HintRule("ValueError DateParseError", r"time data .* match format|Unknown datetime string format|must be in \d.*: |is out of range for month: |Invalid date specified|Out of bounds nanosecond",
         "A date is not written as the format says, or as the first one is: `pd.to_datetime(column, format='mixed')` reads each by itself, with `dayfirst=True` where the day stands first; `errors='coerce'` makes NaT of what is no date.", calls=("to_datetime", "Timestamp", "read_csv")),
-    HintRule("ValueError", "time data '[^']*%[^']*' does not match format",
-        "The text comes first, and then its format: `datetime.strptime('2024-01-31', '%Y-%m-%d')`."),
     HintRule("ValueError", r"time data .* (?:doesn't|does not) match format|unconverted data remains|Invalid isoformat string|Error parsing datetime string|out of range in datetime string",
         "The format does not fit the text: `datetime.strptime(text, '%d/%m/%Y')` for 31/01/2024, `'%Y-%m-%d'` for 2024-01-31, `'%H:%M'` for times; `pd.to_datetime(text)` finds it."),
     HintRule("ValueError", r"day is out of range for month|day \d+ must be in range|month must be in 1\.\.12|hour must be in 0\.\.23|minute must be in|year \d+ is out of range",
@@ -325,12 +360,12 @@ RULES: tuple[HintRule, ...] = (
         "The number has more than {1} digits: end the step with it, which shows them, or print a part, `n % 10**10`; `sys.set_int_max_str_digits(0)` (with `import sys`) lifts that limit."),
     HintRule("ValueError", r"Unknown format code|Invalid format specifier|Sign not allowed|Format specifier missing|Precision not allowed|alignment not allowed|Alternate form|Cannot specify '",
         "Use `f'{x:.2f}'` for numbers with decimals, `f'{int(x):d}'` for whole ones, `f'{x:,}'`, `f'{text:>10}'` for a text; a text becomes a number first, `f'{float(x):.2f}'`."),
-    HintRule("ValueError IndexError", r"Replacement index|cannot switch from (?:manual|automatic) field|unmatched '\{'|Single '[{}]' encountered|expected '\}' before end of string|unsupported format character|incomplete format",
+    HintRule("IndexError", r"Replacement index (\d+) out of range",
+        "The text asks for the value with the position {1}, counted from 0, and `format` was given fewer: give one for each `{}`, or use an f-string."),
+    HintRule("ValueError IndexError", r"cannot switch from (?:manual|automatic) field|unmatched '\{'|Single '[{}]' encountered|expected '\}' before end of string|unsupported format character|incomplete format",
         "Use an f-string; a brace or a percent sign that is text is doubled: `{{`, `}}`, `%%`."),
     HintRule("ValueError", r"(?:[Vv]alid (?:plot kinds|values|options)|[Ss]upported (?:values|formats)|one of|[Cc]hoose from|a str among)(?: are)?[: ]+(\([^()]{2,160}\)|[^()\n]{2,160}?(?=[?.)]*(?:\n|$)|\.? Got )|[^()\n]{160})",
         "Take one of these, as it is written here: {1}."),
-    HintRule("ValueError", r"(.*) is not a valid (value for )?(\w+)$",
-        "Use one of the values that it lists: for an Enum `list({3})` shows its members."),
     HintRule("ValueError", r"cannot convert '?(\w+)'? to|Unable to parse string",
         "Use `pd.to_numeric(column, errors='coerce')`; what is no number becomes NaN."),
     HintRule("IndexError", "list assignment index out of range",
@@ -339,7 +374,7 @@ RULES: tuple[HintRule, ...] = (
         "The sequence is empty: check `if values:` first."),
     HintRule("AxisError IndexError", r"axis -?\d+ is out of bounds for array of dimension (\d+)|too many indices for array: array is (\d+)-dim",
         "The axes are counted from 0, and the array has {1}{2}: print `a.ndim` and `a.shape`; several numbers are one list, `np.max([1, 2])`."),
-    HintRule("IndexError", "no such group|unknown group name",
+    HintRule("IndexError error PatternError", "no such group|unknown group name|invalid group reference",
         "Put parentheses around the part that you want, `(...)` or `(?P<name>...)`, and count them from 1; `.group()` is the whole match."),
     HintRule("IndexError", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
         "Axis {2} has {3} items, and indexes count from 0: print `a.shape`."),
@@ -352,9 +387,13 @@ RULES: tuple[HintRule, ...] = (
     HintRule("AttributeError", r"Can only use \.(?:dt|str) accessor with",
         "Convert the column first: `pd.to_datetime(series).dt`, or `series.astype(str).str`."),
     HintRule("AttributeError", r"can't set attribute|cannot assign to field|cannot reassign member|property '(\w+)' of '(\w+)' object has no setter|has no setter",
-        "It cannot be assigned: a changed copy of a namedtuple is `obj._replace(name=value)`, of a frozen dataclass `dataclasses.replace(obj, name=value)`; a property needs a setter (`@name.setter`)."),
+        "It cannot be assigned, so give the value to a new name; a changed copy of a namedtuple is `obj._replace(name=value)`, of a frozen dataclass `dataclasses.replace(obj, name=value)`; a property needs a setter (`@name.setter`)."),
     HintRule("RuntimeError", r"asyncio\.run\(\) cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running",
         "A loop runs already: inside an `async def` write `await f()` instead of `asyncio.run(f())`."),
+    HintRule("TimeoutError", "",
+        "It took longer than it was given: give it more time, or catch it, `except TimeoutError:`."),
+    HintRule("Empty QueueEmpty", "",
+        "The queue is empty: ask `q.empty()` first, wait with `q.get()`; to a queue of asyncio values come with `await q.put(value)`."),
     HintRule("RuntimeError", "no running event loop|There is no current event loop",
         "Start one: `asyncio.run(main())`, and create tasks inside `main`."),
     HintRule("RuntimeError", "(?:changed size|keys changed|mutated) during iteration",
@@ -382,8 +421,6 @@ RULES: tuple[HintRule, ...] = (
         "The text is not valid JSON there: print `text[:200]` and mend it: double quotes, no comma after the last item, `true`, `false` and `null` in small letters."),
     HintRule("Error", "Incorrect padding",
         "The text was cut off: fill it up, `base64.b64decode(text + '=' * (-len(text) % 4))`."),
-    HintRule("LookupError", "unknown encoding",
-        "Name an encoding that there is: `'utf-8'`, `'utf-8-sig'`, `'utf-16'`, `'latin-1'`, `'cp1252'`."),
     HintRule("UnicodeEncodeError", "^(?!.*surrogates)",
         "Write UTF-8, which has every character: `text.encode('utf-8')`; to a file, `open(name, 'w', encoding='utf-8')`."),
     HintRule("UnicodeDecodeError", "",
@@ -422,8 +459,6 @@ RULES: tuple[HintRule, ...] = (
         "In `query` columns are written by name (with blanks in backquotes), variables with `@{1}`, and texts in quotes."),
     HintRule("InvalidOperation", "",
         "It is no decimal number: clean the text first (`text.replace(',', '').strip()`), or check for a zero divisor."),
-    HintRule("error", r"unpack requires a buffer of (\d+) bytes",
-        "The format takes {1} bytes: read as many, and look at `len(data)`; `struct.calcsize(format)` tells how many a format takes."),
     HintRule("error PatternError", r"at position \d",  # its name since CPython 3.13; struct and zlib have an `error`, too
         r"Escape what is text, `re.escape(text)`; close every bracket, put something before `*`, `+` and `?`, and write patterns as raw strings: `r'\d+'`."),
     HintRule("OSError", r"\[Errno 27\]",

@@ -1,0 +1,208 @@
+# ruff: noqa: E501 (one sentence, one line)
+"""What the values of a failing expression are, in words: of plain data its text, of a table its columns, of an array its
+shape. A rule of any library, and of any release, can say these. No code of the program runs for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import re
+import sys
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from safeexec.common.identity import class_name, dict_of
+from safeexec.common.matching import quoted
+from safeexec.common.text import short_repr
+from safeexec.hints.columns import columns_of
+from safeexec.hints.failure import Failure
+from safeexec.hints.objects import MISSING, is_module, is_of_guest, library_class, parameters
+from safeexec.hints.rules import HintRule
+
+_SHOWN, _ITEMS, _MOST = 60, 20, 4
+"""Characters of a value, items of a container, and values that a sentence may have."""
+_SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+_FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, type(str.split))
+
+
+def fact(value: Any) -> str | None:
+    """Return what a value is: plain data as Python writes it, a container of other data or of much by its size, an array
+    by its shape, a table by its columns; None where nothing is known.
+    """
+    if value is MISSING or is_module(value) or issubclass(type(value), (type, property)):
+        return None
+    if type(value) in _SCALARS:
+        return short_repr(value, _SHOWN)
+    if type(value) in (list, tuple, set, frozenset, dict):
+        items = [*value, *(value.values() if type(value) is dict else ())] if len(value) <= _ITEMS else [value]
+        plain = _SCALARS.issuperset(map(type, items))
+        return short_repr(value, _SHOWN) if plain else f"a {type(value).__name__} of {len(value)}"
+    if type(value) is library_class("DataFrame"):
+        columns = f" with the columns {quoted(map(repr, columns_of(value)), 8)}" if columns_of(value) else ""
+        return f"a DataFrame of {len(value)} rows{columns}"
+    if type(value) in (library_class("Series"), library_class("Index")):
+        return f"a {type(value).__name__} of {len(value)} values ({value.dtype})"
+    if type(value) is library_class("ndarray", "numpy"):
+        return f"an array of shape {value.shape} ({value.dtype})"
+    return "a function" if type(value) in _FUNCTIONS else f"of type `{class_name(type(value))}`"
+
+
+def facts_of(failure: Failure, tree: ast.AST | None) -> dict[str, str]:
+    """Return the names, attributes and items in an expression, as text, with what each is; functions that it calls left
+    out.
+    """
+    found: dict[str, str] = {}
+    parts = list(ast.walk(tree)) if tree is not None else []
+    called = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+    for part in parts:
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript) and id(part) not in called:
+            told = fact(failure.resolve(part))
+            if told is not None:
+                found.setdefault(failure.text_of(part), told)
+    return dict([*found.items()][:_MOST])
+
+
+def told(failure: Failure) -> str:
+    """Return the facts of the failing expression as the end of a sentence; empty where there are none."""
+    found = facts_of(failure, failure.expression)
+    return ", ".join(f"`{name}` is {what}" for name, what in found.items())
+
+
+def given(failure: Failure) -> str:
+    """Return how a library's function is called, what it is given, and what it says of itself; empty where that is not
+    known.
+    """
+    call, callee = failure.call, failure.callee
+    if call is None or callee is MISSING or any(isinstance(arg, ast.Starred) for arg in call.args):
+        return ""
+    names = parameters(callee)
+    if is_of_guest(callee) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
+        return ""
+    about = dict_of(callee).get("__doc__") if issubclass(type(callee), type) else callee.__doc__
+    usage, _, says = about.strip().partition("\n") if type(about) is str else ("", "", "")
+    ways = re.findall(r"^\w+\(.+\)(?= -+>|$)", f"{usage}\n{says}".partition("\n\n")[0], re.MULTILINE)
+    if names:
+        takes, says = f"takes ({', '.join(names[:_PARAMETERS])}{', ...' if len(names) > _PARAMETERS else ''})", usage
+    elif ways:  # in which functions of C are described
+        takes, says = f"is called so: {quoted(ways, 3)}", says.partition("\n\n")[2].strip().partition("\n")[0]
+    else:
+        return ""
+    starred = type(callee) is FunctionType and callee.__code__.co_flags & 0x04  # CO_VARARGS
+    named = [*([] if starred else names[: len(call.args)]), *[""] * len(call.args)]
+    bound = [*zip(named, call.args, strict=False), *((keyword.arg or "**", keyword.value) for keyword in call.keywords)]
+    values = [_argument(failure, callee, name, tree) for name, tree in bound[:_MOST]]
+    told = f" It says of itself: {says.rstrip('.')}." if 0 < len(says) <= _SAID and "->" not in says else ""
+    return f"`{failure.text_of(failure.function)}` {takes}, and is given {', '.join(values) or 'nothing'}.{told}"
+
+
+_PARAMETERS, _SAID = 8, 120
+"""Parameters of a function, and characters of its documentation, that a sentence has."""
+
+
+def _argument(failure: Failure, function: Any, name: str, tree: ast.expr) -> str:
+    """Return an argument with its value, and the type that a function of Python code wants."""
+    known = None if isinstance(tree, ast.Constant) else fact(failure.resolve(tree))
+    text = f"`{name}{'=' if name else ''}{failure.text_of(tree, '...')}`"
+    if known and not known.startswith("of type") and isinstance(tree, ast.Name | ast.Attribute | ast.Subscript):
+        text += f" ({known})"
+    written = function.__annotations__.get(name) if type(function) is FunctionType else None
+    return text + (f", which is to be `{written}`" if type(written) is str and len(written) <= _SHOWN else "")
+
+
+def _twice(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    told = given(failure)
+    yield (
+        f"`{match[1]}` is given twice, by position and by name: {told}"
+        if told
+        else f"`{match[1]}` is given twice, by position and by name: leave one of them out."
+    )
+
+
+def _argument_of_library(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a value that a function cannot take apart: bisect.insort(3, [1, 2])"""
+    if failure.libraries or (failure.call and len(failure.call.args) > 1):
+        yield given(failure)
+
+
+def _asserted(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Tell the values that the failed condition was about, of plain data alone."""
+    seen = {} if failure.libraries else facts_of(failure, failure.expression)
+    if seen := {name: value for name, value in seen.items() if not value.startswith("of type")}:
+        yield "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in seen.items()) + "."
+
+
+# dates as text
+
+_WRITTEN = re.compile(
+    r"(?P<year_first>\b\d{4}([-/.])\d\d?\2\d\d?)|(?P<year_last>\b(\d\d?)([-/.])(\d\d?)\5\d{4}\b)|(?P<seconds>\b\d\d?:\d\d:\d\d)|(?P<minutes>\b\d\d?:\d\d)"
+)
+
+
+def format_of(text: str) -> str:
+    """Return how a date of numbers is written, for `strptime`; of two up to 12 the first is the day where a point parts them."""
+
+    def one(match: re.Match[str]) -> str:
+        if match["year_first"]:
+            return f"%Y{match[2]}%m{match[2]}%d"
+        if match["year_last"]:
+            day_first = int(match[4]) > 12 or (int(match[6]) <= 12 and match[5] != "/")
+            return match[5].join((*(("%d", "%m") if day_first else ("%m", "%d")), "%Y"))
+        return "%H:%M:%S" if match["seconds"] else "%H:%M"
+
+    return _WRITTEN.sub(one, text)
+
+
+def _date_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a format that does not fit the text, with one that does."""
+    texts = [match[1], *(failure.resolve(tree) for tree in (failure.call.args[:1] if failure.call else ()))]
+    text = next((text for text in texts if type(text) is str), "")
+    written = format_of(text[:_SHOWN])
+    if "%" in text and failure.call:
+        yield f"The text comes first, and then its format: `{failure.rewritten(failure.call.args[::-1], [], 'strptime(text, format)')}`."
+    try:
+        if "%" in text or "_strptime" not in sys.modules:
+            return
+        datetime.datetime.strptime(text, written)
+    except ValueError:
+        return
+    if failure.called == "to_datetime":
+        yield f"{text!r} is written as `{written!r}`: `pd.to_datetime(column, format={written!r})`; where each is written in its own way, `format='mixed'`; `errors='coerce'` makes NaT of what is no date."
+    other = (
+        f", or `{written.replace('%m/%d', '%d/%m')!r}` if the day stands first"
+        if re.match(r"(0?\d|1[012])/(0?\d|1[012])/", text)
+        else ""
+    )
+    yield f"{text!r} is written as `{written!r}`{other}: `datetime.strptime(text, {written!r})`."
+
+
+def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Tell what a function takes and what the values are, where no other rule knows more."""
+    if is_of_guest(failure.kind):
+        return
+    if said := given(failure):
+        yield said
+    known = facts_of(failure, failure.expression)
+    if not all(value.startswith("of type") for value in known.values()):
+        yield f"Look at what is given there: {told(failure)}."
+
+
+EARLY = (
+    HintRule("AssertionError", "", _asserted),
+    HintRule(
+        "ValueError",
+        r"time data ['\"](.*?)['\"] (?:doesn't|does not) match format|unconverted data remains",
+        _date_format,
+    ),
+    HintRule("ValueError", "Invalid isoformat string: '(.*)'", _date_format),
+)
+RULES = (
+    HintRule("TypeError", r"got multiple values for (?:keyword )?argument '(\w+)'", _twice),
+    HintRule(
+        "TypeError",
+        "'(?:int|float|bool)' object is not (?:iterable|subscriptable)|of type '(?:int|float|bool)' has no len",
+        _argument_of_library,
+    ),
+)
+LAST = (HintRule("Exception", "", _facts),)
