@@ -39,6 +39,11 @@ _ONE_SEQUENCE = (
 """Functions of one sequence."""
 
 
+_SIZED = {"random": 0, "standard_normal": 0, "poisson": 1, **dict.fromkeys(("normal", "uniform", "integers"), 2)}
+_SIZED |= {"randint": 2, "binomial": 2}
+"""Functions of numpy's generators → how many arguments stand before the size."""
+
+
 def _function_second(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     args = failure.call.args if failure.call else []
     if len(args) >= 2 and _is_function(failure, args[1]):
@@ -56,7 +61,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     said, keyword = match[1] or match[4] or "", match[2] or match[3]
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for table in (ARGUMENTS.get(failure.called, {}), ARGUMENTS.get(raiser, {})):
-        for known in (keyword, *nearest(keyword, table, worst=TYPING_ERRORS)):
+        slips = () if keyword in KEYWORDS else nearest(keyword, table, worst=TYPING_ERRORS)
+        for known in (keyword, *slips):
             if known in table:
                 yield table[known]
     names = _parameters(failure, said)
@@ -150,6 +156,10 @@ def _missing(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         and failure.callee.__code__.co_varnames[:1] == ("self",)
     ):
         yield from _no_instance(failure, match)
+    names_of, args = _parameters(failure, said), failure.call.args if failure.call else []
+    items = failure.resolve(args[0]) if len(args) == 1 else MISSING
+    if type(items) is tuple and len(items) == len(names_of):
+        yield f"Spread it with a star, so that each parameter has one item: `{failure.rewritten([ast.Starred(args[0])], [], 'f(*values)')}`."
     outer = said.partition(".<locals>")[0]
     if outer != said and type(failure.callee) is FunctionType and failure.called not in ("", said.rpartition(".")[2]):
         yield f"`{failure.called}` is what `{outer}` returned: a decorator with arguments is called, `@{outer}(...)`; without them it takes the function itself."
@@ -234,6 +244,15 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 _NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'"
 
 
+def _size_as_tuple(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
+    args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
+    if len(args) >= before + 2:
+        size = ast.keyword(arg="size", value=ast.Tuple(elts=list(args[before:]), ctx=ast.Load()))
+        text = failure.rewritten(list(args[:before]), [size], f"{failure.called}(..., size=(3, 3))")
+        yield f"The shape is one tuple: `{text}`."
+
+
 def _wrong_count(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     yield facts.given(failure)
     yield f"Call `{match[1].rpartition('.')[2]}` with {match[2]} argument{'' if match[2] in ('1', 'one') else 's'}."
@@ -251,5 +270,6 @@ RULES = (
     HintRule("TypeError", rf"{_TAKES}|{_EXPECTED}", _as_one_list, _ONE_SEQUENCE),
     HintRule("TypeError", _TAKES, _too_many),
     HintRule("TypeError", _EXPECTED, _by_name, _ORDERED),
+    HintRule("TypeError", rf"{_EXPECTED}|as a data type", _size_as_tuple, tuple(_SIZED)),
     HintRule("TypeError", _EXPECTED, _wrong_count),
 )

@@ -78,7 +78,7 @@ def given(failure: Failure) -> str:
     if call is None or callee is MISSING or any(isinstance(arg, ast.Starred) for arg in call.args):
         return ""
     names = parameters(callee)
-    if is_of_guest(callee) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
+    if is_of_guest(type(callee)) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
         return ""
     about = dict_of(callee).get("__doc__") if issubclass(type(callee), type) else callee.__doc__
     usage, _, says = about.strip().partition("\n") if type(about) is str else ("", "", "")
@@ -179,7 +179,7 @@ def _date_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Tell what a function takes and what the values are, where no other rule knows more."""
-    if is_of_guest(failure.kind):
+    if is_of_guest(failure.kind) or issubclass(failure.kind, SyntaxError):
         return
     if said := given(failure):
         yield said

@@ -184,7 +184,7 @@ RULES = (
     HintRule("TypeError", "^(?:list|tuple) indices must be integers or slices, not str", _by_name),
     HintRule("IndexError", _OF_INDEX, _out_of_range),
     HintRule(
-        "OperationalError BinderException CatalogException",
+        "OperationalError DatabaseError BinderException CatalogException",
         r'no such table: ([\w.]+)|Table with name (\w+) does not exist|near "(\w+)": syntax error|no such column: "?([\w.]+)|(?:no column named "?|Referenced column ")(\w+)',
         _in_database,
     ),

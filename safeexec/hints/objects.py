@@ -146,10 +146,11 @@ def parameters(function: Any) -> list[str]:
         function = function.__func__
     if issubclass(type(function), type):
         made = attribute_of(function, "__init__")
-        function = made if type(made) is FunctionType else attribute_of(function, "__new__")
+        made = made if type(made) is FunctionType else attribute_of(function, "__new__")
+        function = made if type(made) is FunctionType else function
     if type(function) is FunctionType:
         return _of_code(function)
-    signature = getattr(function, "__text_signature__", None) if type(function) in _C_FUNCTIONS else None
+    signature = getattr(function, "__text_signature__", None) if type(function) in (*_C_FUNCTIONS, type) else None
     if type(signature) is not str and (numpy := sys.modules.get("numpy")):
         if type(function) is type(numpy.linspace):
             return parameters(getattr(function, "_implementation", None))

@@ -26,6 +26,8 @@ OF_CALLS: tuple[HintRule, ...] = (
         "Give them as one list: `{as_list}`.", calls=_TAKE_ONE_LIST),
     HintRule("TypeError", r"unhashable|Passing coroutines is forbidden",
         "Spread the list with a star: `asyncio.gather(*coroutines)`; `asyncio.wait` takes tasks, `asyncio.create_task(f())`.", calls=("gather", "wait")),
+    HintRule("TypeError", r"'tuple'",
+        "Give the sizes as separate numbers: `{function}(2, 3)`.", calls=("rand", "randn")),
     HintRule("TypeError", r"only integer scalar arrays",
         "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.", calls=("range",)),
     HintRule("TypeError", r"'(?:str|list)'$|can't sum (?:strings|bytes)",
@@ -36,6 +38,8 @@ OF_CALLS: tuple[HintRule, ...] = (
         "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.", calls=("linspace",)),
     HintRule("TypeError", r"[\w.]+(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
         "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair.", calls=("append",)),
+    HintRule("TypeError", r"missing \d+ required positional argument: 'fp'",
+        "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."),
     HintRule("TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
         "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
 )  # fmt: skip
@@ -86,6 +90,8 @@ def operator_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if joined and sign == "+" and isinstance(tree := failure.expression, ast.BinOp):
         both = failure.text_of(tree.left, "a"), failure.text_of(tree.right, "b")
         yield f"A {match[2]} is put together with `{joined}`: `{both[0]} {joined} {both[1]}`."
+    if failure.called == "sum":
+        yield "`sum` adds numbers: take one out of each item, `sum(item.value for item in values)`."
     for kind in match[2], match[3]:
         if issubclass(type(found := failure.lookup(kind)), type) and is_of_guest(found):
             yield f"Define `__{_OPERATORS.get(sign, sign)}__` in `{kind}`, `def __{_OPERATORS.get(sign, sign)}__(self, other):`, or compute with what it holds."
