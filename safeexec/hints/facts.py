@@ -49,12 +49,12 @@ def fact(value: Any) -> str | None:
     return "a function" if type(value) in _FUNCTIONS else f"of type `{class_name(type(value))}`"
 
 
-def facts_of(failure: Failure, tree: ast.AST | None) -> dict[str, str]:
-    """Return the names, attributes and items in an expression, as text, with what each is; functions that it calls left
-    out.
+def facts_of(failure: Failure) -> dict[str, str]:
+    """Return the names, attributes and items in the failing expression, as text, with what each is; functions that it
+    calls left out.
     """
     found: dict[str, str] = {}
-    parts = list(ast.walk(tree)) if tree is not None else []
+    parts = list(ast.walk(failure.expression)) if failure.expression else []
     called = {id(part.func) for part in parts if isinstance(part, ast.Call)}
     for part in parts:
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript) and id(part) not in called:
@@ -62,12 +62,6 @@ def facts_of(failure: Failure, tree: ast.AST | None) -> dict[str, str]:
             if told is not None:
                 found.setdefault(failure.text_of(part), told)
     return dict([*found.items()][:_MOST])
-
-
-def told(failure: Failure) -> str:
-    """Return the facts of the failing expression as the end of a sentence; empty where there are none."""
-    found = facts_of(failure, failure.expression)
-    return ", ".join(f"`{name}` is {what}" for name, what in found.items())
 
 
 def given(failure: Failure) -> str:
@@ -112,12 +106,7 @@ def _argument(failure: Failure, function: Any, name: str, tree: ast.expr) -> str
 
 
 def _twice(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    told = given(failure)
-    yield (
-        f"`{match[1]}` is given twice, by position and by name: {told}"
-        if told
-        else f"`{match[1]}` is given twice, by position and by name: leave one of them out."
-    )
+    yield f"`{match[1]}` is given twice, by position and by name: {given(failure) or 'leave one of them out.'}"
 
 
 def _argument_of_library(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -128,7 +117,7 @@ def _argument_of_library(failure: Failure, match: re.Match[str]) -> Iterator[str
 
 def _asserted(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Tell the values that the failed condition was about, of plain data alone."""
-    seen = {} if failure.libraries else facts_of(failure, failure.expression)
+    seen = {} if failure.libraries else facts_of(failure)
     if seen := {name: value for name, value in seen.items() if not value.startswith("of type")}:
         yield "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in seen.items()) + "."
 
@@ -181,11 +170,10 @@ def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Tell what a function takes and what the values are, where no other rule knows more."""
     if is_of_guest(failure.kind) or issubclass(failure.kind, SyntaxError):
         return
-    if said := given(failure):
-        yield said
-    known = facts_of(failure, failure.expression)
+    yield given(failure)
+    known = facts_of(failure)
     if not all(value.startswith("of type") for value in known.values()):
-        yield f"Look at what is given there: {told(failure)}."
+        yield f"Look at what is given there: {', '.join(f'`{name}` is {what}' for name, what in known.items())}."
 
 
 EARLY = (

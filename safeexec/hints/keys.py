@@ -11,8 +11,8 @@ from typing import Any
 
 from safeexec.common.identity import class_name, dict_of
 from safeexec.common.matching import did_you_mean, nearest, quoted
-from safeexec.common.text import short_repr
 from safeexec.hints.columns import column_hint, columns_of
+from safeexec.hints.facts import fact
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, bases_of, enum_members, is_of_guest, library_kind
 from safeexec.hints.rules import HintRule
@@ -120,15 +120,11 @@ def _out_of_range(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _tables(failure: Failure) -> dict[str, list[str]]:
-    """Return the tables that the program creates or writes, and the frames that a query may name, with their columns."""
+    """Return the tables that the program creates, and the frames that a query may name, with their columns."""
     found: dict[str, list[str]] = {}
     for text, value in failure.namespace.items():
         if columns := columns_of(value):
             found[text] = columns
-    for _, node in failure.nodes("to_sql"):
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr="to_sql"), args=[ast.Constant(value=str(name)), *_]):
-                found[name] = columns_of(failure.resolve(owner))
     for source in failure.sources.values():
         for name, body in _CREATED.findall(source):
             parts = re.split(r",(?![^(]*\))", body)
@@ -152,11 +148,11 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         return
     if fields and key in fields:
         yield f"The fields of a namedtuple are its attributes: `{text}.{key}`."
-    if type(owner) in (list, tuple) and owner and issubclass(type(owner[0]), dict):
-        yield f"`{text}` is a {class_name(type(owner))} of dicts: take one first, `{text}[0][{key!r}]`, or go through them, `for item in {text}: item[{key!r}]`."
+    if type(owner) is list and owner and issubclass(type(owner[0]), dict):
+        yield f"`{text}` is a list of dicts: take one first, `{text}[0][{key!r}]`, or go through them, `for item in {text}: item[{key!r}]`."
     if type(owner) is list:
         more = "; `csv.DictReader(file)` gives rows with names" if owner and type(owner[0]) is str else ""
-        yield f"`{text}` is {short_repr(owner, 60)}, and its items have positions: `{text}[0]`{more}."
+        yield f"`{text}` is {fact(owner)}, and its items have positions: `{text}[0]`{more}."
 
 
 def _in_database(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
