@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import datetime
 import re
-import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -151,7 +150,7 @@ def _date_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if "%" in text and failure.call:
         yield f"The text comes first, and then its format: `{failure.rewritten(failure.call.args[::-1], [], 'strptime(text, format)')}`."
     try:
-        if "%" in text or "_strptime" not in sys.modules:
+        if "%" in text or "%" not in written:
             return
         datetime.datetime.strptime(text, written)
     except ValueError:
