@@ -22,6 +22,7 @@ from safeexec import (
     Deny,
     Display,
     Result,
+    SandboxClosed,
     SandboxError,
     SessionClosed,
 )
@@ -31,7 +32,7 @@ from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
 from safeexec.servers.account import apart, count_untaken, room
-from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
+from safeexec.servers.labels import StoredName, leave, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
 from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, decode, parse, plain
 from safeexec.toolkit import RelayedAnswer
@@ -60,6 +61,10 @@ async def do(service: Service, method: Method, given: dict[str, Any], notify: No
     held.calls += 1
     try:
         return await _act(service, method, Target(identity, held.session, notify), given)
+    except (SessionClosed, SandboxClosed):
+        if service.sessions.get(identity) is held:  # it went with its zygote, or from the store: its place is free
+            await service.end(identity)
+        raise
     finally:
         held.calls -= 1
         held.used = monotonic()
@@ -199,6 +204,12 @@ async def _stored(service: Service, sandbox: AsyncSandbox) -> Answer:
     return {"sessions": [{"label": row.label, "bytes": row.bytes, "used": row.used} for row in await sandbox.stored()]}
 
 
+async def _forget(service: Service, sandbox: AsyncSandbox, *, label: str) -> None:
+    if service.store is not None:
+        await leave(service, {label})  # under whatever policy it is open, and its place is free
+    await sandbox.forget(label)
+
+
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
     told = [await _describe_waiting(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
@@ -316,6 +327,7 @@ ACTS: dict[str, Callable[..., Awaitable[Answer | Result | None]]] = {
     "sandbox.session": _open_session,
     "sandbox.restore": _restore,
     "sandbox.stored": _stored,
+    "sandbox.forget": _forget,
     "sandbox.waiting": _waiting,
     "sandbox.session_for": _session_for,
     "sandbox.stats": _stats,

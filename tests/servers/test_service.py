@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from safeexec import RecordingError, Sandbox, SandboxError, replay
@@ -106,3 +107,23 @@ async def test_a_session_that_another_replica_holds_is_waited_for_as_long_as_the
                 asked = problem(service, "sandbox.session", {"stored": "ada", "queue_seconds": seconds})
                 told = await asyncio.wait_for(asked, DEADLINE_SECONDS)
                 assert told.type == "SessionTaken" and f"elsewhere: process {os.getpid()} of" in told.message
+
+
+async def test_a_session_that_was_removed_or_has_died_gives_up_its_place_and_its_label(tmp_path: Path) -> None:
+    """Its id had led to what is gone until nobody had used it for half an hour."""
+    others = {*psutil.Process().children(recursive=True)}
+    async with opened("calculator", ["standard"], store=StoreOptions(at=tmp_path), durable="step") as service:
+        ada = {"stored": "ada"}
+        for policy in ("calculator", "standard"):
+            await call(service, "sandbox.session", {**ada, "policy": policy})
+            await call(service, "sandbox.forget", {"label": "ada"})
+            assert not service.sessions
+            assert (await call(service, "session.names", await call(service, "sandbox.session", ada)))["names"] == []
+        at = await call(service, "sandbox.session", ada)
+        await call(service, "session.run", {**at, "source": "x = 1"})
+        for process in {*psutil.Process().children(recursive=True)} - others:
+            with suppress(psutil.NoSuchProcess):  # its parent was the zygote
+                process.kill()
+        assert (await problem(service, "session.run", {**at, "source": "x"})).type in ("SessionClosed", "SandboxClosed")
+        assert not service.sessions
+        assert (await call(service, "session.run", {**at, "source": "x"}))["value"] == 1

@@ -103,7 +103,8 @@ async def create(request: Request) -> Response:
     work = made
     if (identity := request.headers.get("idempotency-key")) is not None:
         digest = await apart(len(sent), digest_of, (sent,))
-        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest, made, request.scope["room"])
+        key = f"sandbox {digest_of([identity.encode()]).hex()}"  # of all of it: two long ones may begin alike
+        work = partial(tenant.answers.once, key, digest, made, request.scope["room"])
     created: Response = await request.scope["tenancy"].while_there(request, work())
     return created
 

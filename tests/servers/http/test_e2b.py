@@ -306,6 +306,13 @@ def test_a_query_that_does_not_fit_is_refused_and_a_key_creates_one_sandbox(bob:
     bob.delete(f"/sandboxes/{made[0]['sandboxID']}")
 
 
+def test_keys_that_begin_alike_create_two_sandboxes(bob: httpx.Client) -> None:
+    made = [bob.post("/sandboxes", json={}, headers={"Idempotency-Key": "k" * 255 + end}).json() for end in "ab"]
+    assert made[0]["sandboxID"] != made[1]["sandboxID"]
+    for box in made:
+        bob.delete(f"/sandboxes/{box['sandboxID']}")
+
+
 def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client) -> None:
     box = eve.post("/sandboxes", json={}).json()
     made = eve.post(f"/sandboxes/{box['sandboxID']}/fork", json={"count": 3}).json()
