@@ -111,7 +111,8 @@ class DirectoryStore:
                 return None
             before = os.pread(lock, _MARK, 0).strip()
             # Zeros, where the machine has lost its power: then a number that no owner before has had.
-            mark = b"%0*d" % (_MARK, (int(before or b"0") if before.isdigit() or not before else time_ns()) + 1)
+            number = int(before or b"0") if before.isdigit() or not before else time_ns()
+            mark = b"%0*d" % (_MARK, (number + 1) % 10**_MARK)
             os.pwrite(lock, mark + f" process {os.getpid()} of {socket.gethostname()}\n".encode(), 0)
             return _Handle(directory, lock, mark)
         except BaseException:

@@ -43,7 +43,8 @@ class Doing(NamedTuple):
 def segments(claim: Claim) -> list[int]:
     """Return the numbers of the segments, the newest first."""
     found = [part.removesuffix(LINES) for part in claim.parts if part.endswith(LINES)]
-    return sorted((int(number) for number in found if number.isascii() and number.isdigit()), reverse=True)
+    numbers = [int(number) for number in found if number.isascii() and number.isdigit()]
+    return sorted((number for number in numbers if part_of(number) in claim.parts), reverse=True)
 
 
 def part_of(segment: int, kind: str = LINES) -> str:

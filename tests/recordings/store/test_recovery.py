@@ -129,6 +129,14 @@ def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     assert left(tmp_path / "empty") is None
 
 
+@pytest.mark.parametrize("name", ["p1", "p0000002"])
+def test_a_part_with_another_name_is_no_segment(name: str, tmp_path: Path) -> None:
+    """As somebody has put it there. Its number is that of no part: it was a KeyError."""
+    assert left(tmp_path / "alone", **{name: lines()}) is None
+    found = left(tmp_path, p000001=lines(*step(1, 0)), **{name: lines()})
+    assert found is not None and (found.segment, found.now) == (1, 1)
+
+
 @pytest.mark.parametrize("damage", [b"", bytes(4096)], ids=["cut", "zeros"])
 def test_a_session_of_which_nothing_can_be_read_says_that_it_begins_anew(tmp_path: Path, damage: bytes) -> None:
     for note in ((), ("nothing in 000001.jsonl of the store can be read", "the session begins anew"), ()):

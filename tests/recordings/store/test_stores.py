@@ -118,7 +118,7 @@ def test_a_link_in_the_place_of_a_session_is_not_followed(tmp_path: Path) -> Non
     store.close()
 
 
-@pytest.mark.parametrize("lock", [b"", bytes(60), b"not a number, and more than any number may have"])
+@pytest.mark.parametrize("lock", [b"", bytes(60), b"not a number, and more than any number may have", b"9" * 20])
 def test_a_damaged_lock_keeps_nobody_out(tmp_path: Path, lock: bytes) -> None:
     """As of a machine that lost its power: the kernel's lock is what counts, and nobody has it."""
     store = open_store(tmp_path)
