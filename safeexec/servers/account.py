@@ -144,6 +144,21 @@ async def apart(size: int, read: Callable[P, R], *arguments: P.args, **how: P.kw
 
 
 @asynccontextmanager
+async def own_thread() -> AsyncIterator[None]:
+    """Wait for the one thread that a client has beside the loop, for what takes one itself and ends with this task."""
+    request = answering.get()
+    if request is None:
+        yield
+        return
+    with request.waiting():
+        await request.account.thread.acquire()
+    try:
+        yield
+    finally:
+        request.account.thread.release()
+
+
+@asynccontextmanager
 async def room() -> AsyncIterator[None]:
     """Wait until the client has taken enough for one answer more, and have no other one made meanwhile. One that is
     made already in part waits for nobody.

@@ -31,7 +31,7 @@ from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, M
 from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
-from safeexec.servers.account import apart, count_untaken, room
+from safeexec.servers.account import apart, count_untaken, own_thread, room
 from safeexec.servers.labels import StoredName, leave, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
 from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, decode, parse, plain
@@ -201,7 +201,9 @@ async def _stats(service: Service, sandbox: AsyncSandbox) -> Answer:
 
 
 async def _stored(service: Service, sandbox: AsyncSandbox) -> Answer:
-    return {"sessions": [{"label": row.label, "bytes": row.bytes, "used": row.used} for row in await sandbox.stored()]}
+    async with own_thread():  # 50 lists of 4,000 sessions had all threads: another tenant's step waited for 9 s
+        rows = await sandbox.stored()
+    return {"sessions": [{"label": row.label, "bytes": row.bytes, "used": row.used} for row in rows]}
 
 
 async def _forget(service: Service, sandbox: AsyncSandbox, *, label: str) -> None:

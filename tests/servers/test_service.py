@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 
 from safeexec import RecordingError, Sandbox, SandboxError, replay
 from safeexec.recordings.store import StoreOptions
+from safeexec.recordings.store.directory import DirectoryStore
+from safeexec.recordings.store.interface import StoredSession
 from safeexec.servers import labels
 from safeexec.servers.service import Service
 from tests.footprint import DEADLINE_SECONDS
@@ -127,3 +131,23 @@ async def test_a_session_that_was_removed_or_has_died_gives_up_its_place_and_its
         assert (await problem(service, "session.run", {**at, "source": "x"})).type in ("SessionClosed", "SandboxClosed")
         assert not service.sessions
         assert (await call(service, "session.run", {**at, "source": "x"}))["value"] == 1
+
+
+async def test_a_client_lists_the_store_one_call_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a thread for as long as the store is large, and the threads are those of all clients."""
+    both, met = threading.Barrier(2), []
+
+    def listed(_: DirectoryStore) -> Iterator[StoredSession]:
+        with suppress(threading.BrokenBarrierError):
+            met.append(both.wait(0.2))
+        return iter(())
+
+    monkeypatch.setattr(DirectoryStore, "list", listed)
+    async with opened("calculator", store=StoreOptions(at=tmp_path)) as service:
+
+        async def asked() -> object:
+            service.account.begin()
+            return await call(service, "sandbox.stored", {})
+
+        assert await asyncio.gather(asked(), asked()) == [{"sessions": []}] * 2
+    assert not met

@@ -27,6 +27,8 @@ from safeexec.servers.service import Notify
 from safeexec.servers.wire import parse
 
 routes = Routes()
+_FREE = ("session.cancel", "session.reply", "session.close")
+"""Methods of a session that are never refused."""
 
 
 def _offer(method: Method) -> None:
@@ -78,7 +80,7 @@ async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
     if name in ("sandbox.run", "sandbox.check"):
         async with tenant.turn():
             yield
-    elif name.startswith("sandbox.") or name in ("session.cancel", "session.reply", "session.close"):
+    elif name != "sandbox.stored" and (name.startswith("sandbox.") or name in _FREE):
         yield
     else:
         tenant.check_cpu()
