@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,5 +26,16 @@ def test_of_a_line_without_an_end_nothing_is_kept() -> None:
     cutter = Lines(limit=1 << 20)
     for _ in range(1000):
         assert list(cutter.feed(bytes(1 << 16))) == []
-    assert sum(map(sys.getsizeof, cutter._parts)) < 2 << 20
+    assert sys.getsizeof(cutter._line) < 2 << 20
     assert list(cutter.feed(b"\n[]\n")) == [None, b"[]"]
+
+
+def test_a_line_that_comes_in_small_pieces_takes_no_more_than_its_size() -> None:
+    lines, pieces = Lines(1 << 20), [bytes((65 + number % 8, 66)) for number in range(50_000)]
+    tracemalloc.start()
+    for number in range(len(pieces)):
+        assert not [*lines.feed(bytes((65 + number % 8, 66)))]
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert lines.rest() == b"".join(pieces)
+    assert held < 4 * 2 * len(pieces)
