@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -45,6 +46,11 @@ def last(model: ScriptedModel) -> str:
 
 def scripted(*replies: str | Reply | Callable[[Sequence[Message]], str]) -> ScriptedModel:
     return ScriptedModel(replies, keep_requests=True)
+
+
+def a_model(**names: Any) -> Any:
+    """A model of these names alone."""
+    return SimpleNamespace(**{"name": "a", **names})
 
 
 # How runs end
@@ -157,35 +163,23 @@ def test_how_a_run_goes(sandbox: Sandbox, name: str) -> None:
 
 
 @pytest.mark.modules("pandas", "duckdb")
-def test_a_model_that_queries() -> None:
+def test_a_model_that_queries_by_a_tag_or_a_fence_which_is_a_quotation_in_the_answer() -> None:
+    query = "```sql\nselect sum(a) as total from large\n```"
     model = scripted(
         "<execute_python>\nimport pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n</execute_python>",
         "<execute_sql>\ncreate table large as select a from df where a > 1\n</execute_sql>",
         "<execute_sql>\nselect sum(b) as total\nfrom large\n</execute_sql>",
-        "<execute_sql>\nselect sum(a) as total\nfrom large\n</execute_sql>",
-        "The total of the large ones is 5.",
+        f"Let me look.\n{query}",
+        f"The total of the large ones is 5. I asked:\n{query}",
     )
     result = CodeAgent(model, "data-analysis").run("How much?")
     created, mistaken, queried = (step.observation for step in result.steps[1:])
-    assert (result.answer, result.stop) == ("The total of the large ones is 5.", "answer")
+    assert (result.answer, result.stop) == (f"The total of the large ones is 5. I asked:\n{query}", "answer")
+    assert result.steps[-1].source == 'sql("""select sum(a) as total from large""")'
     assert "large has 2 rows and 1 columns" in created and "Changes: created large (DataFrame 2x1)" in created
     assert mistaken.count("(line 1, column 12)") == 1 and mistaken.count("Hint: Did you mean") == 1
     assert "total\n0      5" in queried
     assert "<execute_sql>" in model.requests[0][0].content
-
-
-@pytest.mark.modules("pandas", "duckdb")
-def test_a_fence_of_sql_is_a_step_and_in_the_answer_a_quotation() -> None:
-    query = "```sql\nselect sum(a) as total from df\n```"
-    model = scripted(
-        "```python\nimport pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n```",
-        f"Let me look.\n{query}",
-        f"The total is 6. I asked:\n{query}",
-    )
-    result = CodeAgent(model, "data-analysis").run("How much?")
-    assert [step.source for step in result.steps[1:]] == ['sql("""select sum(a) as total from df""")']
-    assert "total\n0      6" in result.steps[1].observation
-    assert (result.answer, result.stop) == (f"The total is 6. I asked:\n{query}", "answer")
 
 
 def test_a_fence_of_sql_is_words_where_there_are_no_tables_or_no_steps(sandbox: Sandbox) -> None:
@@ -213,27 +207,20 @@ def test_answers_of_any_length_have_a_text_and_code_of_a_megabyte_is_a_rejected_
 
 
 def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
-    thought = threading.Event()
+    thought, replies = threading.Event(), [code("x = 1")]
 
-    class Blocking:
-        name = "blocking"
+    def think(_: Sequence[Message]) -> str:
+        thought.wait(60)
+        return "late"
 
-        def __init__(self) -> None:
-            self.replies = [code("x = 1")]
-
-        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
-            if not self.replies:
-                thought.wait(60)
-            return Reply(self.replies.pop() if self.replies else "late")
-
-    class Awaited(Blocking):
-        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
-            if not self.replies:
-                await asyncio.sleep(3600)
-            return Reply(self.replies.pop())
+    async def awaited(*_: object, **__: object) -> Reply:
+        if not replies:
+            await asyncio.sleep(3600)
+        return Reply(replies.pop())
 
     async def all_ways() -> list[AgentResult]:
-        agents = [CodeAgent(model, sandbox, max_seconds=1.0) for model in (Blocking(), Awaited(), Blocking())]
+        models = scripted(code("x = 1"), think), a_model(complete_async=awaited), scripted(code("x = 1"), think)
+        agents = [CodeAgent(model, sandbox, max_seconds=1.0) for model in models]
         return await asyncio.gather(
             *(agent.run_async("t") for agent in agents[:2]), asyncio.to_thread(agents[2].run, "t")
         )
@@ -302,19 +289,14 @@ def test_a_model_that_raises_is_told(sandbox: Sandbox, kind: type[Down], seconds
     assert result.error is not None and isinstance(result.error.__cause__, ConnectionError)
 
 
-def a_model(**names: Any) -> Any:
-    """A model of these names alone."""
-    return type("Model", (), names)()
-
-
 def test_a_model_of_another_shape_is_told(sandbox: Sandbox) -> None:
     with pytest.raises(AgentError, match="'wrong' must return a Reply, not str"):
         CodeAgent(a_model(name="wrong", complete=lambda *_, **__: "text"), sandbox).run("t")
-    null = a_model(name="null", complete=lambda *_, **__: Reply(None))  # type: ignore[arg-type]
+    null = a_model(complete=lambda *_, **__: Reply(None))  # type: ignore[arg-type]
     result = CodeAgent(null, sandbox).run("t")
     assert result.stop == "model_error" and "the text of a Reply is a str" in result.reason
     with pytest.raises(AgentError, match="a model has a name"):
-        CodeAgent(a_model(complete=scripted("1").complete), sandbox)
+        CodeAgent(a_model(name=None, complete=scripted("1").complete), sandbox)
 
 
 # Native calls
@@ -631,22 +613,6 @@ def test_a_host_tool_that_is_called_by_name_runs() -> None:
         assert "There is no tool 'wether'" in last(model) and "(weather)" in last(model)
 
 
-def test_tools_of_an_agent_have_an_approval() -> None:
-    shop, asked = Shop(), list[object]()
-
-    def approval(tool: str, arguments: dict[str, object]) -> Allow | Deny:
-        asked.append(arguments)
-        return Allow() if arguments["fruit"] == "pear" else Deny("only pears")
-
-    replies = [code("order('pear')"), code("order('plum')"), "Done."]
-    agent = CodeAgent(ScriptedModel(replies), SHOP, tools=[shop.order], approval=approval)
-    pear, plum = (step.result for step in agent.run("Order.").steps)
-    assert pear.value == "1 pear ordered" and len(asked) == 2
-    assert plum.error is not None and "only pears" in plum.error.message
-    with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
-        CodeAgent(ScriptedModel([]), given, approval=approval)
-
-
 # Runs that wait for a person
 
 SHOP = Policy.load("calculator").replace(tools={"approval": ["order"]})
@@ -728,6 +694,8 @@ def test_an_assistant_waits_and_goes_on_and_what_a_person_denies_the_model_reads
     second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
     assert second.answer == "I was not allowed to."
     assert "order(): too many" in last(model)
+    with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
+        CodeAgent(model, given, approval=shop.ask)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

@@ -22,7 +22,6 @@ from safeexec import (
     Session,
     SessionBusy,
     SessionClosed,
-    WorkspaceError,
 )
 from safeexec.api.loops import Driver
 
@@ -96,15 +95,6 @@ async def test_leaving_a_stream_undoes_the_step() -> None:
         assert await anext(pieces) == "started\n"
         await pieces.aclose()  # type: ignore[attr-defined]
         assert (await session.run("keep")).value == 1
-
-
-@both_loops
-async def test_files_are_awaited() -> None:
-    async with AsyncSandbox("data-analysis") as sandbox, sandbox.session() as session:
-        await session.write_file("a.txt", "text")
-        assert await session.list_files() == ["a.txt"] and await session.read_file("a.txt") == b"text"
-        with pytest.raises(WorkspaceError):
-            await session.read_file("b.txt")
 
 
 @both_loops

@@ -40,6 +40,7 @@ MISSPELT = {
     "parse_int('3')": "int(text)", "parseint('3')": "int(text)", "consol.log(3)": "print(...)", "NUll": "`None`",
     "modulo(3, 2)": "x % y", "solve(x)": "formula", "limit(x)": "numerically", "var([1, 2])": "variance",
     "count([1], 1)": "values.count", "maths.sqrt(2)": "import math", "system('ls')": "no shell commands",
+    "Ture": "`True`", "fact0rial(5)": "from math import factorial",
 }  # fmt: skip
 NOBODYS = """
     undefined_var variable stdin_ windows documents processes mapped contains writer strings arrays vectors modulo

@@ -64,7 +64,23 @@ def _many_branches(size: int) -> list[form.Record]:
     return [*_steps(size // 2), form.Branched(now=size // 2, branches=list(range(2, size // 2)))]
 
 
-@pytest.mark.parametrize("make", [_there_and_back, _many_branches])
+VALUE = form.Value(text="1")
+
+
+def far_back(back: form.RolledBack) -> Callable[[int], list[form.Record]]:
+    """As many changes, and as many ways back over all of them."""
+
+    def made(n: int) -> list[form.Record]:
+        changes = [form.Set(name="x", value=VALUE, now=step) for step in range(n // 4)]
+        return [*changes, form.Named(name="c"), *[back, form.RolledBack(name="c")] * (n // 4)]
+
+    return made
+
+
+BACK = (form.RolledBack(name="gone", now=0), form.RolledBack(), form.RolledBack(name="gone", now=9**9))
+
+
+@pytest.mark.parametrize("make", [_there_and_back, _many_branches, *map(far_back, BACK)])
 def test_a_history_is_read_and_listed_in_time_that_grows_with_it(make: Callable[[int], list[form.Record]]) -> None:
     assert growth(lambda records: str(Timeline(records)), make, small=1 << 10, large=1 << 14) <= SLACK
 
@@ -133,26 +149,6 @@ def test_a_session_has_its_history_in_memory(sandbox: Sandbox) -> None:
         session.note("nobody reads it")
     with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
         session.history()
-
-
-VALUE = form.Value(text="1")
-
-
-def far_back(back: form.RolledBack) -> Callable[[int], list[form.Record]]:
-    """As many changes, and as many ways back over all of them."""
-
-    def made(n: int) -> list[form.Record]:
-        changes = [form.Set(name="x", value=VALUE, now=step) for step in range(n)]
-        return [*changes, form.Named(name="c"), *[back, form.RolledBack(name="c")] * n]
-
-    return made
-
-
-@pytest.mark.parametrize(
-    "back", [form.RolledBack(name="gone", now=0), form.RolledBack(), form.RolledBack(name="gone", now=9**9)]
-)
-def test_ways_back_take_no_longer_than_the_recording(back: form.RolledBack) -> None:
-    assert growth(Timeline, far_back(back), 1 << 8, 1 << 12) < SLACK
 
 
 def test_a_way_back_leads_to_the_newest_state_of_a_step() -> None:

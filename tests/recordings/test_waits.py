@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from safeexec import (
     Allow,
-    AsyncSandbox,
     Deny,
     Later,
     Policy,
@@ -377,16 +376,6 @@ def test_a_time_that_is_none_is_bounded(
         waits = restored.waiting_for
         assert waits.until - waits.since == timedelta(days=3650)
         assert len(waits.note) <= 2000
-
-
-async def test_both_faces(desk: Desk) -> None:
-    opened = AsyncSandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0)
-    async with opened as sandbox, sandbox.session() as session:
-        assert (await session.run("pay(price('fig'))")).outcome == "waiting"
-        assert await session.waiting_for == (await sandbox.waiting())[0]
-        assert (await session.answer(Allow())).value == "3 to shop"
-        await session.run("pay(1)")
-        assert await session.cancel_waiting() == []
 
 
 def test_the_result_is_told_everywhere(session: Session) -> None:

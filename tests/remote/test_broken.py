@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import SandboxClosed, SandboxError, Session, SessionBusy, async_connect, connect
+from safeexec import SandboxClosed, SandboxError, Session, connect
 from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
 from tests.footprint import until
@@ -252,14 +251,25 @@ def test_the_tries_are_bounded(server: Server, between: Between, monkeypatch: py
         assert session.run(COUNTED).value == 3
 
 
-def test_ctrl_c_stops_a_step_that_came_back(server: Server, between: Between) -> None:
+@pytest.mark.parametrize("tries", [1, 2], ids=["amid the pause", "when it came back"])
+def test_ctrl_c_stops_a_step_whose_connection_broke(
+    server: Server, between: Between, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
+    monkeypatch.setattr(http, "PAUSES", (1.5,))
+    broken = threading.Event()
     with known_by_both(server, between) as (session, direct):
 
+        def cut(_: bytes) -> int:
+            until(lambda: is_busy(direct))
+            broken.set()
+            return 0
+
         def interrupt() -> None:
-            until(lambda: between.asked["run"] >= 2)
+            broken.wait(60)
+            until(lambda: between.asked["run"] >= tries)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-        between.cut("run", while_it_runs(direct))
+        between.cut("run", cut)
         interrupting = threading.Thread(target=interrupt)
         interrupting.start()
         begun = monotonic()
@@ -268,37 +278,6 @@ def test_ctrl_c_stops_a_step_that_came_back(server: Server, between: Between) ->
         assert not is_busy(direct), "it was stopped, not left"
         assert monotonic() - begun < http.RETURN_SECONDS and direct.get("count") == 0
         interrupting.join()
-
-
-async def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
-    server: Server, between: Between, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "PAUSES", (1.5,))
-    async with async_connect(between.url, server.token) as sandbox:
-        session = await sandbox.session(namespace={"count": 0})
-        async with async_connect(server.url, server.token) as other, session:
-            direct = await other.session()
-            await direct.close()
-            direct._core.identity = session._core.identity  # type: ignore[attr-defined]
-            cut = threading.Event()
-
-            def now(_: bytes) -> int:
-                cut.wait(60)
-                return 0
-
-            between.cut("run", now)
-            step = asyncio.create_task(session.run(f"{COUNTED}\n{ENDLESS}", timeout=60, wait=60))
-            while True:
-                try:
-                    await direct.get("count")
-                except SessionBusy:
-                    break
-            cut.set()
-            await asyncio.sleep(0.3)
-            step.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await step
-            assert await direct.get("count") == 0
 
 
 def test_a_refusal_is_not_asked_for_again(server: Server, between: Between) -> None:

@@ -16,7 +16,6 @@ from safeexec import (
     Allow,
     AsyncSandbox,
     CheckpointError,
-    Deny,
     Display,
     PolicyError,
     RecordingError,
@@ -26,7 +25,6 @@ from safeexec import (
     SessionBusy,
     SessionClosed,
     StepFailed,
-    StepWaiting,
     WorkspaceError,
     async_connect,
     connect,
@@ -93,43 +91,21 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
         assert "Connect to the server" in (inspect.getdoc(kind.open) or "")
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_step_waits_for_its_client(way: str) -> None:
-    """Of a tool of the server that the policy holds for an approval."""
-    files = {"shop.yaml": "extends: standard\ntools: {approval: [pay]}\n"}
-    files["shop.py"] = (
-        "from safeexec import Later\n\ncalls = []\n\ndef pay(amount: int, to: str = 'shop') -> str:\n"
-        "    return f'{amount} to {to}'\n\ndef slow(what: bytes) -> bytes:\n"
-        "    calls.append(what)\n    raise Later(f'not yet: {len(calls)}')\n"
-    )
+def test_a_tool_of_the_server_waits_for_its_client() -> None:
+    """That the policy holds for an approval."""
+    files = {
+        "shop.yaml": "extends: standard\ntools: {approval: [pay]}\n",
+        "shop.py": "def pay(amount: int, to: bytes = b'') -> bytes: return to\n",
+    }
     with (
-        served(way, "shop.yaml", "--tools", "shop:pay", "shop:slow", files=files) as address,
+        served("pipe", "shop.yaml", "--tools", "shop:pay", files=files) as address,
         connect(**address) as there,
         there.session(label="user-7") as session,
     ):
-        result = session.run("print('pays')\npaid = pay(3)\npaid")
-        waits = result.waiting_for
-        assert (result.outcome, result.state) == ("waiting", "restored") and waits is not None
-        assert (waits.tool, waits.arguments, waits.label) == ("pay", {"amount": 3}, "user-7")
-        assert session.waiting_for is not None and session.waiting_for.until == waits.until
-        (row,) = there.waiting()
-        assert row.session
-        with pytest.raises(StepWaiting, match="session waits"):
-            session.run("1")
-        heard: list[str] = []
-        result = session.answer(Allow(arguments={"to": "Eve"}), on_output=heard.append)
-        assert (result.value, result.stdout, heard) == ("3 to Eve", "pays\n", ["pays\n"])
-        session.run("pay(4)")
-        denied = session.answer(Deny("not today")).error
-        assert denied is not None and denied.message == "pay(): not today"
-        assert session.run("slow(b'x')").outcome == "waiting"
-        assert session.answer(b"late").value == b"late"
-        session.run("slow(b'x')")
-        again = session.answer(Allow())
-        assert again.waiting_for is not None and again.waiting_for.note == "not yet: 3"
-        assert session.cancel_waiting() == there.waiting() == []
-        with pytest.raises(StepWaiting, match="no step"):
-            session.answer(True)
+        assert session.run("pay(3)").outcome == "waiting"
+        (waits,) = there.waiting()
+        assert (waits.tool, waits.arguments, waits.label) == ("pay", {"amount": 3}, "user-7") and waits.session
+        assert session.answer(Allow(arguments={"to": b"Eve"})).value == b"Eve"
 
 
 def test_half_of_a_character_costs_its_own_call_and_not_the_connection(there: Sandbox) -> None:

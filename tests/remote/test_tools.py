@@ -20,6 +20,7 @@ from safeexec import (
     ProtocolError,
     Sandbox,
     SandboxClosed,
+    StepWaiting,
     ToolError,
     async_connect,
     connect,
@@ -223,12 +224,17 @@ def test_a_tool_of_a_client_is_put_off(way: str) -> None:
         connect(**address, tools=[desk.pay, desk.book], approval=desk.approval) as there,
         there.session() as session,
     ):
-        result = session.run("x = 1\npaid = pay(2, b'\\xff')\npaid")
+        result = session.run("print('pays')\npaid = pay(2, b'\\xff')\npaid")
         waits = result.waiting_for
         assert (result.outcome, desk.paid) == ("waiting", []) and waits is not None
         assert (waits.tool, waits.asked, waits.note) == ("pay", "approval", "ask Ann")
         assert 0 < (waits.until - waits.since).total_seconds() < 61
-        assert session.answer(Allow({"to": b"Eve"})).value == "2 to Eve"
+        assert session.waiting_for is not None and session.waiting_for.until == waits.until
+        with pytest.raises(StepWaiting, match="session waits"):
+            session.run("1")
+        heard: list[str] = []
+        assert session.answer(Allow({"to": b"Eve"}), on_output=heard.append).value == "2 to Eve"
+        assert heard == ["pays\n"]
         assert session.run("pay(3) + pay(4)").outcome == "waiting"
         result = session.answer(True)  # to the first; the second waits for itself
         assert (result.outcome, desk.paid) == ("waiting", [(2, b"Eve"), (3, b"shop")])
@@ -240,7 +246,10 @@ def test_a_tool_of_a_client_is_put_off(way: str) -> None:
         assert waits is not None and (waits.asked, waits.note) == ("tool", "no rooms on Monday")
         assert session.answer("room 7").value == "room 7"
         session.run("book('Tuesday')")
-        assert session.cancel_waiting() == []
+        assert session.answer(Allow()).outcome == "waiting", "it was called again, and has put itself off again"
+        assert session.cancel_waiting() == there.waiting() == []
+        with pytest.raises(StepWaiting, match="no step"):
+            session.answer(True)
         refused = there.run("pay(6)")
         assert refused.error is not None and "cannot wait here" in refused.error.message
         assert [one.outcome for one in refused.tool_calls] == ["refused"]

@@ -82,15 +82,10 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChec
 
 
 @FEW
-@given(policies(), st.sampled_from(FUNCTIONS))
-def test_why_agrees_with_the_compiler_on_builtins(policy, name):
+@given(policies(), st.sampled_from(FUNCTIONS), st.sampled_from(ATTRIBUTES))
+def test_why_agrees_with_the_compiler_on_builtins_and_attributes(policy, name, attribute):
     assert policy.why(name).allowed == accepts(policy, name)
-
-
-@FEW
-@given(policies(), st.sampled_from(ATTRIBUTES))
-def test_why_agrees_with_the_compiler_on_attributes(policy, name):
-    assert policy.why(f".{name}").allowed == accepts(policy, f"value.{name}")
+    assert policy.why(f".{attribute}").allowed == accepts(policy, f"value.{attribute}")
 
 
 @FEW

@@ -52,13 +52,9 @@ limits: {open_files: 64}
 tools: {allow: [price, order, later], approval: [order], timeout_seconds: 5}
 """
 TOOLS = '''
-def price(item: str) -> int:
-    """What an item costs, in cents."""
-    return len(item)
-
-def order(item: str) -> str:
-    """Buy an item."""
-    return f"bought {item}"
+def price(item: str) -> int: return len(item)
+def order(item: str) -> str: return f"bought {item}"
+def sell() -> None: ...
 
 calls = 0
 
@@ -70,9 +66,6 @@ def later() -> str:
         from safeexec import Later
         raise Later("not yet")
     return "now"
-
-def sell() -> None:
-    """No policy allows it."""
 '''
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 """What a client of an earlier revision begins with."""
@@ -430,6 +423,8 @@ async def test_two_clients_on_one_session_take_turns(server: Server) -> None:
 
 # Approval
 
+YES = {"approval": ElicitResult(action="accept", content={})}
+
 
 def person(answers: list[str]) -> tuple[list[str], Any]:
     """The questions that a person was asked, and a client's callback by which they give these answers in turn."""
@@ -462,7 +457,6 @@ async def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: s
 
 @both
 async def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, mode: str) -> None:
-
     async def callback(*_: Any) -> ElicitResult:
         asked.set()
         await asyncio.Event().wait()
@@ -489,8 +483,6 @@ async def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) ->
 
 async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
     arguments: dict[str, Any] = {"code": "x = x + price('fig')\ngot = order('pear')\ngot"}
-    yes = {"approval": ElicitResult(action="accept", content={})}
-
     _, callback = person([])
     async with connected(server, elicitation_callback=callback) as client:
         session = (await step(client, "x = 1"))["session_id"]
@@ -501,10 +493,10 @@ async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> Non
         message = await refused(client, "run_python", code="x", session_id=session)
         assert "step 2 of this session waits: order('pear') waits for an approval" in message
         assert (await told(client, "list_variables", session_id=session))["variables"][0]["text"] == "1"
-        late = await call("run_python", arguments, input_responses=yes, request_state=first.request_state)
+        late = await call("run_python", arguments, input_responses=YES, request_state=first.request_state)
         assert late.structured_content["value"] == "bought pear", "its session is where it was: the step goes on"
         assert (await step(client, "x", session))["value"] == 4
-        again = await call("run_python", arguments, input_responses=yes, request_state=first.request_state)
+        again = await call("run_python", arguments, input_responses=YES, request_state=first.request_state)
         assert again.is_error and "no step waits" in again.content[0].text
         with pytest.raises(MCPError, match="requestState"):
             await call("run_python", arguments, request_state="v1.guessed")
@@ -512,8 +504,6 @@ async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> Non
 
 @pytest.mark.parametrize("way", ["cancel_waiting", "rollback", "answer", "the next question", "another"])
 async def test_an_answer_counts_for_the_call_that_was_asked_about_alone(server: Server, way: str) -> None:
-    yes = {"approval": ElicitResult(action="accept", content={})}
-
     _, callback = person([])
     async with connected(server, elicitation_callback=callback) as client:
         call = client.session.call_tool
@@ -525,9 +515,8 @@ async def test_an_answer_counts_for_the_call_that_was_asked_about_alone(server: 
         first = await call("run_python", pear, allow_input_required=True)
         if way in ("answer", "the next question"):  # the same call is asked about again, and answered
             again = await call("answer", of, allow_input_required=True)
-            done = await call(
-                "answer", of, input_responses=yes, request_state=again.request_state, allow_input_required=True
-            )
+            given = {"input_responses": YES, "request_state": again.request_state, "allow_input_required": True}
+            done = await call("answer", of, **given)
         else:
             await told(client, "cancel_waiting", **of)
         if way == "rollback":
@@ -537,13 +526,13 @@ async def test_an_answer_counts_for_the_call_that_was_asked_about_alone(server: 
         else:
             second = done if way == "the next question" else await call("run_python", gold, allow_input_required=True)
             assert "ALL THE GOLD" in second.input_requests["approval"].params.message
-        late = await call("run_python", pear, input_responses=yes, request_state=first.request_state)
+        late = await call("run_python", pear, input_responses=YES, request_state=first.request_state)
         assert late.is_error and "counts for nothing" in late.content[0].text, late
         if way == "another":
             assert (await told(client, "answer", **of))["value"] == "now"
             return
         asker = ("answer", of) if way == "the next question" else ("run_python", gold)
-        right = await call(*asker, input_responses=yes, request_state=second.request_state)
+        right = await call(*asker, input_responses=YES, request_state=second.request_state)
         assert "bought ALL THE GOLD" in str(right.structured_content["value"]), "the new question stands"
 
 

@@ -70,7 +70,7 @@ def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) ->
     assert pipes.answer(number)["result"]["outcome"] == "cancelled"
 
 
-def test_no_display_holds_the_server_and_all_come_in_order() -> None:
+async def test_no_display_holds_the_server_and_all_come_in_order() -> None:
     source = """\
 class Halves:
     def _repr_html_(self): return '\\ud800' * 1_300_000
@@ -78,33 +78,26 @@ for _ in range(2):
     display(Halves())
     display(1)
 """
+    (requests, ask), (answers, reply) = os.pipe(), os.pipe()
+    with open(ask, "wb") as client, open(answers, "rb") as heard:
+        serving = asyncio.create_task(stdio.serve(Service("confined-python", []), requests, reply))
 
-    async def main() -> tuple[LoopClock, list[Any]]:
-        (requests, ask), (answers, reply) = os.pipe(), os.pipe()
-        with open(ask, "wb") as client, open(answers, "rb") as heard:
-            serving = asyncio.create_task(stdio.serve(Service("confined-python", []), requests, reply))
+        async def call(method: str, **params: Any) -> None:
+            client.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+            await asyncio.to_thread(client.flush)
 
-            async def call(method: str, **params: Any) -> None:
-                client.write(
-                    json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
-                )
-                await asyncio.to_thread(client.flush)
+        async def read() -> Any:
+            return json.loads(await asyncio.to_thread(heard.readline))
 
-            async def read() -> Any:
-                return await asyncio.to_thread(lambda: json.loads(heard.readline()))
-
-            await call("sandbox.session")
-            at = (await read())["result"]
-            async with LoopClock() as clock:
-                await call("session.run", source=source, stream=True, timeout=60, **at)
-                lines = [await read() for _ in range(5)]
-            client.close()
-            await serving
-        os.close(requests)
-        os.close(reply)
-        return clock, lines
-
-    clock, lines = asyncio.run(main())
+        await call("sandbox.session")
+        at = (await read())["result"]
+        async with LoopClock() as clock:
+            await call("session.run", source=source, stream=True, timeout=60, **at)
+            lines = [await read() for _ in range(5)]
+        client.close()
+        await serving
+    os.close(requests)
+    os.close(reply)
     shown = [len(line["params"]["data"].get("text/html", "")) for line in lines[:-1]]
     assert shown == [1_300_000, 0, 1_300_000, 0] and lines[-1]["result"]["ok"]
     assert clock.held < clock.beside / 4

@@ -231,20 +231,13 @@ class Strikes:
 
     def at(self, running: Running) -> Iterator[str]:
         """Strike once. Yields the name of each thing done."""
-        kinds, weights = ["host", "zygote", "child"], [50, 12, 18]
+        weights = {self.host: 50, self.zygote: 12, self.child: 18, self.stopped: 6}
         if running.job.store.startswith("postgres"):
-            kinds.append("server")
-            weights.append(20)
+            weights[self.server] = 20
         elif self._disk is not None:
-            kinds.append("disk full")
-            weights.append(15)
-        kinds.append("stopped")
-        weights.append(6)
-        (kind,) = self._chance.choices(kinds, weights)
-        yield from {
-            "host": self.host, "zygote": self.zygote, "child": self.child,
-            "server": self.server, "disk full": self.full, "stopped": self.stopped,
-        }[kind](running)  # fmt: skip
+            weights[self.full] = 15
+        (strike,) = self._chance.choices([*weights], [*weights.values()])
+        yield from strike(running)
 
     def host(self, running: Running) -> Iterator[str]:
         running.kill()

@@ -208,7 +208,6 @@ def test_what_the_line_of_a_tenant_says_holds_and_the_server_knows_its_names(ten
     assert tenants.token == "(in-the-token-file)"
     with of(tenants, "alice") as alice:
         assert alice.post("/run_code", json=HELLO).json()["run_result"]["stdout"] == "hello\n"
-    with of(tenants, "alice") as alice:
         for host, status in {"judge.example:80": 200, "10.0.0.1": 200, "[::1]:1": 200, "evil.example": 421}.items():
             assert alice.get("/healthz", headers={"Host": host}).status_code == status
     with of(tenants, "bob") as bob:
@@ -246,14 +245,11 @@ def test_a_program_whose_client_leaves_is_counted(tenants: Server, name: str, pa
 def test_what_describes_a_variable_counts_as_a_step_does(tenants: Server) -> None:
     source = """
 import time
-
 class Slow:
     def __repr__(self):
         end = time.process_time() + seconds
-        while time.process_time() < end:
-            pass
+        while time.process_time() < end: pass
         return 'slow'
-
 seconds, slow = 0.0, Slow()
 """
     with of(tenants, "erin") as erin:

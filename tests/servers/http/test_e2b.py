@@ -15,7 +15,7 @@ import pytest
 from safeexec import Display, Result
 from tests.alone import ran
 from tests.footprint import until
-from tests.servers.serving import BOB, PLAIN, Server, clients, needs_server, serving, serving_two
+from tests.servers.serving import BOB, PLAIN, Server, clients, needs_server, serving_two
 
 e2b = pytest.importorskip("safeexec.servers.http.e2b")
 pytestmark = needs_server
@@ -156,15 +156,6 @@ def test_sandboxes_are_found_by_their_metadata_page_by_page(server: Server, bob:
     made = [row["sandboxID"] for row in found.json() + rest.json()]
     assert made == [fork["sandbox"]["sandboxID"], first["sandboxID"]]
     assert [bob.delete(f"/sandboxes/{one}").status_code for one in made] == [204, 204]
-
-
-def test_a_picture_is_base64() -> None:
-    pytest.importorskip("matplotlib")
-    with serving("--policy", "data-analysis") as server, server.client() as client:
-        box = client.post("/sandboxes", json={}).json()
-        with of(server, box) as inside:
-            rows = run(inside, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
-    assert [row["png"][:11] for row in rows if row["type"] == "result"] == ["iVBORw0KGgo"]
 
 
 def test_only_the_sandboxs_own_tokens_count_inside_it(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:

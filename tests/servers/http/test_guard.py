@@ -33,6 +33,7 @@ from safeexec.servers.service import Service
 from safeexec.servers.wire import parse
 
 TOKEN = "a-token-of-many-letters"
+HEADERS = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
 START = {"type": "http.response.start", "status": 200, "headers": []}
 
 
@@ -57,10 +58,22 @@ def asked(app: Callable[..., Awaitable[None]], server: Any) -> list[dict[str, An
         sent.append(message)
 
     guard = Guard(app, server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))  # type: ignore[arg-type]
-    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
-    scope = {"type": "http", "path": "/run_code", "method": "POST", "headers": headers}
-    asyncio.run(guard(scope, receive, send))
+    asyncio.run(guard(scope("POST", "/run_code"), receive, send))
     return sent
+
+
+def scope(method: str, path: str) -> dict[str, Any]:
+    """A request of the tenant."""
+    return {"type": "http", "path": path, "method": method, "headers": HEADERS, "query_string": b""}
+
+
+def for_one() -> Tenancy:
+    """What a server of one tenant holds."""
+    return Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+
+
+def application(server: Tenancy) -> Guard:
+    return app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
 
 
 def test_a_fault_of_ours_is_told_to_nobody_but_who_runs_the_server(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,13 +164,6 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
     await program(until)
 
 
-async def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(e2b_sandboxes, "MAX_KEPT", 0)
-    with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
-        await e2b_sandboxes.Box.create(tenant, e2b_sandboxes.NewSandbox())
-    assert told.value.status == 429 and not tenant.places
-
-
 async def test_what_a_paused_sandbox_waits_for_its_own_tenant_learns_alone() -> None:
     def pay(amount: int) -> int:
         return amount
@@ -208,7 +214,9 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         await tenant.close()
 
 
-async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_body_with_a_key_is_digested_beside_the_loop_and_kept_sandboxes_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     where: list[bool] = []
 
     def digest_of(asked: Any) -> bytes:
@@ -223,12 +231,13 @@ async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: 
     monkeypatch.setattr(e2b, "digest_of", digest_of)
     monkeypatch.setattr(e2b_sandboxes, "MAX_KEPT", 0)
     coming = [b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}']
-    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
-    scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
-    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server, "room": ExitStack()}, receive)
-    with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
+    server = for_one()
+    (tenant,) = server.tenants
+    asked = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
+    request = Request(asked | {"tenant": tenant, "tenancy": server, "room": ExitStack()}, receive)
+    with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
         await e2b.create(request)
-    assert where == [False]
+    assert (where, told.value.status, tenant.places) == ([False], 429, 0)
 
 
 async def test_a_session_that_cannot_be_ended_holds_up_no_other(
@@ -291,18 +300,16 @@ async def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_
         return next(coming)
 
     coming = iter([{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}])
-    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
     request = Request({"type": "http", "method": "POST", "headers": []}, receive)
     with pytest.raises(RefusedRequest, match="the client left"):
-        await server.while_there(request, work())
+        await for_one().while_there(request, work())
     assert ended == [True]
 
 
 async def test_the_body_of_a_client_that_left_has_its_room_until_its_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may come back for ten seconds: each left as many MiB as a body has, and no account knew of them."""
     monkeypatch.setattr(idempotency, "RETURN_SECONDS", 0.05)
-    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
-    guard = app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
+    server = for_one()
     (tenant,) = server.tenants
     body = json.dumps({"source": "while True: pass", "stdin": "x" * 1000, "request_id": "a"}).encode()
     coming = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
@@ -315,10 +322,8 @@ async def test_the_body_of_a_client_that_left_has_its_room_until_its_work_ends(m
     async def send(_: Any) -> None:
         """Nobody is there."""
 
-    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
-    scope = {"type": "http", "path": "/v1/run", "method": "POST", "headers": headers, "query_string": b""}
     try:
-        await guard(scope, receive, send)
+        await application(server)(scope("POST", "/v1/run"), receive, send)
         (work,) = tenant.answers.tasks()
         assert tenant.body_bytes == len(body)
         await asyncio.wait({work})
@@ -340,15 +345,12 @@ async def test_the_description_of_the_methods_is_made_once_beside_the_loop(monke
     async def send(message: Any) -> None:
         statuses.append(message.get("status", 0))
 
-    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
-    guard = app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
-    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
-    scope = {"type": "http", "path": "/openapi.json", "method": "GET", "headers": headers, "query_string": b""}
+    guard = application(for_one())
     monkeypatch.setattr(app.openapi, "document", document)
     app._description.cache_clear()
     try:
         for _ in range(2):
-            await guard({**scope}, asyncio.Event().wait, send)  # type: ignore[arg-type]
+            await guard(scope("GET", "/openapi.json"), asyncio.Event().wait, send)  # type: ignore[arg-type]
     finally:
         app._description.cache_clear()
     assert (beside, statuses) == ([True], [200, 0] * 2)
@@ -365,7 +367,7 @@ async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
         sent.append(message.get("body", b""))
 
     request = Request({"type": "http", "method": "POST", "headers": []}, asyncio.Event().wait)  # type: ignore[arg-type]
-    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    server = for_one()
     answer = Streamed(request, work, "text/plain", lambda _: b"")  # type: ignore[arg-type]
     (tenant,) = server.tenants
     await answer({"type": "http", "tenancy": server, "tenant": tenant}, None, send)

@@ -42,20 +42,6 @@ async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
     assert not answers.tasks()
 
 
-async def test_programs_whose_answer_was_given_up_run_no_second_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
-
-    async with asking() as (ask, ran):
-        for name in "abc":
-            await ask(name, 40)
-        assert len(await ask("b", 40)) == len(await ask("c", 40)) == 40
-        with pytest.raises(RefusedRequest, match="no answer any more"):
-            await ask("a", 40)
-        assert ran == ["a", "b", "c"]
-
-
 async def test_the_oldest_ids_are_forgotten_with_what_their_answers_took(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
     monkeypatch.setattr(idempotency, "MAX_IDS", 2)
@@ -100,16 +86,21 @@ async def test_what_failed_ran_all_the_same() -> None:
         assert ran == ["told", "fault", "busy", "busy"]
 
 
-async def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_whose_answer_was_given_up_runs_no_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is too large costs no other; of the others the oldest go."""
     monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
 
     async with asking() as (ask, ran):
         await ask("a", 90)
         assert len(await ask("large", 101)) == 101
         assert len(await ask("a", 90)) == 90
-        with pytest.raises(RefusedRequest, match="no answer any more"):
-            await ask("large", 101)
-        assert ran == ["a", "large"]
+        for name in "bc":
+            await ask(name, 40)
+        assert len(await ask("b", 40)) == len(await ask("c", 40)) == 40
+        for given_up in ("large", "a"):
+            with pytest.raises(RefusedRequest, match="no answer any more"):
+                await ask(given_up)
+        assert ran == ["a", "large", "b", "c"]
 
 
 async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

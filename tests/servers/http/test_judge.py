@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.alone import ran
@@ -100,16 +99,6 @@ def test_no_file_leaves_the_workspace(server: Server, name: str) -> None:
     with server.client() as client:
         answer = client.post("/run_code", json={"code": "1", "files": {name: "YQ=="}})
         assert (answer.status_code, answer.json()["type"]) == (422, "WorkspaceError")
-
-
-def test_a_client_that_leaves_stops_its_program(server: Server) -> None:
-    with server.client() as client:
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("/run_code", json={"code": "while True: pass", "run_timeout": 60}, timeout=1)
-        while 'safeexec_steps_total{outcome="cancelled"}' not in (told := client.get("/metrics").text):
-            if "safeexec_sessions 0.0" in told:
-                break
-        assert "safeexec_sessions 0.0" in client.get("/metrics").text
 
 
 VERL = """

@@ -9,7 +9,7 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -78,6 +78,16 @@ def test_a_text_may_hold_whatever_it_likes(server: Server) -> None:
         assert said.json()["run_result"]["stdout"] == "3000000\n"
 
 
+def begun(server: Server, path: str, length: int) -> socket.socket:
+    """A connection over which the head of a request has been sent."""
+    one = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    one.sendall(
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
+    )
+    return one
+
+
 def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server: Server) -> None:
     """They are refused while they arrive; the room is there again when they have gone."""
     _, peak = used(server)
@@ -85,17 +95,9 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
     held: list[socket.socket] = []
     try:
         for _ in range(6):
-            one = socket.create_connection(("127.0.0.1", server.port))
-            one.settimeout(30)
-            held.append(one)
-            one.sendall(
-                f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {half}\r\n\r\n".encode()
-            )
-            try:
-                one.sendall(b"x" * (half - 1))
-            except OSError:
-                pass  # refused already
+            held.append(begun(server, "/v1/run", half))
+            with suppress(OSError):  # refused already
+                held[-1].sendall(b"x" * (half - 1))
         assert http.client.HTTPResponse(held[-1]).begin() is None
     finally:
         for one in held:
@@ -112,19 +114,14 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
 def test_who_takes_no_answers_gets_no_more_of_them(server: Server) -> None:
     """Though all were asked for before the first was ready: the memory of the others is that of what was begun."""
     count, size = 7, 48_000_000
-    source = {"source": "'\xe9' * 8_000_000", "timeout": 300}
+    source = json.dumps({"source": "'\xe9' * 8_000_000", "timeout": 300}).encode()
     _, peak = used(server)
     with server.client() as client, ExitStack() as held:
         at = [f"/v1/sessions/{client.post('/v1/sessions').json()['session']}" for _ in range(count + 1)]
         other = at.pop()
-        asked = [held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in at]
-        body = json.dumps(source).encode()
-        for one, path in zip(asked, at, strict=True):
-            one.sendall(
-                f"POST {path}/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-                + body
-            )
+        asked = [held.enter_context(begun(server, f"{path}/run", len(source))) for path in at]
+        for one in asked:
+            one.sendall(source)
         until(lambda: client.post(f"{other}/names").status_code == 429)
         refused = client.post(f"{other}/names").json()
         assert refused["type"] == "Full" and "not taken" in refused["message"]
@@ -142,13 +139,9 @@ def test_who_takes_no_answers_has_no_more_programs_run(server: Server) -> None:
     body = json.dumps({"source": f"'y' * {size}"}).encode()
     _, peak = used(server)
     with ExitStack() as held:
-        asked = [held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(count)]
+        asked = [held.enter_context(begun(server, "/v1/run", len(body))) for _ in range(count)]
         for one in asked:
-            one.sendall(
-                f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-                + body
-            )
+            one.sendall(body)
         until(lambda: rests(server))
         assert (used(server)[1] - peak) * (1 << 20) < MAX_UNTAKEN + 12 * size
         with ThreadPoolExecutor(count) as readers:
@@ -165,7 +158,6 @@ def rests(server: Server) -> bool:
 
 def taken(one: socket.socket) -> int:
     """How long the body of the answer is that comes."""
-    one.settimeout(60)
     response = http.client.HTTPResponse(one)
     response.begin()
     return len(response.read())
