@@ -359,7 +359,9 @@ def test_words_in_data_are_data(sandbox: Sandbox) -> None:
 # The conversation
 
 
-def test_the_prompt_holds_the_card_with_its_tools_and_the_task_stands_alone(sandbox: Sandbox) -> None:
+def test_the_prompt_holds_the_card_with_its_tools_and_names_the_files_and_the_task_stands_alone(
+    sandbox: Sandbox,
+) -> None:
     model = scripted("done")
     CodeAgent(model, sandbox, instructions="Answer in French.").run("Bonjour?")
     system, user = model.requests[0]
@@ -372,6 +374,10 @@ def test_the_prompt_holds_the_card_with_its_tools_and_the_task_stands_alone(sand
             assert CodeAgent(model, given).run("t").steps[0].result.value == 2.0
             assert "price(fruit: str, count: int = 1) -> float  What a fruit costs." in model.requests[0][0].content
         assert "3 s per step" in model.requests[0][0].content
+    model = scripted(code("open('prices.csv').read()"), "done")
+    result = CodeAgent(model, "data-analysis", files={"prices.csv": b"a,b\n"}).run("t")
+    assert "Files that are there: prices.csv" in model.requests[0][0].content
+    assert result.steps[0].result.value == "a,b\n"
 
 
 def price(fruit: str, count: int = 1) -> float:
@@ -384,13 +390,6 @@ async def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
         for given in (sandbox, session):
             with pytest.raises(AgentError, match="use run_async"):
                 CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
-
-
-def test_the_prompt_names_the_files() -> None:
-    model = scripted(code("open('prices.csv').read()"), "done")
-    result = CodeAgent(model, "data-analysis", files={"prices.csv": b"a,b\n"}).run("t")
-    assert "Files that are there: prices.csv" in model.requests[0][0].content
-    assert result.steps[0].result.value == "a,b\n"
 
 
 def test_a_long_run_fits_the_context(sandbox: Sandbox) -> None:
@@ -586,31 +585,26 @@ def test_words_that_are_python_too_are_the_answer_behind_code(sandbox: Sandbox, 
     assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
 
 
-def weather(city: str, days: int = 1) -> str:
-    """The weather."""
-    return f"{city}: sun for {days}"
-
-
 CALLS = [
-    '{"name": "weather", "arguments": {"city": "Rome", "days": 2}}',
-    '[{"name": "weather", "parameters": {"city": "Rome", "days": 2}}]',
-    '```json\n{"action": "weather", "action_input": {"city": "Rome", "days": 2}}\n```',
-    '[TOOL_CALLS]weather[ARGS]{"city": "Rome", "days": 2}',
-    '<tool_call>{"name": "weather", "arguments": "{\\"city\\": \\"Rome\\", \\"days\\": 2}"}</tool_call>',
-    '{"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome", "days": 2}}}',
-    '{"name": "run_python", "arguments": {"code": "weather(\'Rome\', 2)"}}',
+    '{"name": "price", "arguments": {"fruit": "pear", "count": 2}}',
+    '[{"name": "price", "parameters": {"fruit": "pear", "count": 2}}]',
+    '```json\n{"action": "price", "action_input": {"fruit": "pear", "count": 2}}\n```',
+    '[TOOL_CALLS]price[ARGS]{"fruit": "pear", "count": 2}',
+    '<tool_call>{"name": "price", "arguments": "{\\"fruit\\": \\"pear\\", \\"count\\": 2}"}</tool_call>',
+    '{"type": "function", "function": {"name": "price", "arguments": {"fruit": "pear", "count": 2}}}',
+    '{"name": "run_python", "arguments": {"code": "price(\'pear\', 2)"}}',
 ]
 
 
 def test_a_host_tool_that_is_called_by_name_runs() -> None:
-    with Sandbox("calculator", tools=[weather]) as sandbox:
-        for call in (*CALLS, Reply("", (ToolCall("id", "weather", '{"city": "Rome", "days": 2}'),))):
+    with Sandbox("calculator", tools=[price]) as sandbox:
+        for call in (*CALLS, Reply("", (ToolCall("id", "price", '{"fruit": "pear", "count": 2}'),))):
             model = scripted(call, "The sun shines.")
             result = CodeAgent(model, sandbox, native=isinstance(call, Reply)).run("t")
-            assert [step.result.value for step in result.steps] == ["Rome: sun for 2"], call
-        model = scripted('{"name": "wether", "arguments": {"city": "Rome"}}', "No idea.")
+            assert [step.result.value for step in result.steps] == [1.0], call
+        model = scripted('{"name": "prise", "arguments": {"fruit": "pear"}}', "No idea.")
         assert CodeAgent(model, sandbox).run("t").steps == ()
-        assert "There is no tool 'wether'" in last(model) and "(weather)" in last(model)
+        assert "There is no tool 'prise'" in last(model) and "(price)" in last(model)
 
 
 # Runs that wait for a person

@@ -102,24 +102,19 @@ def test_what_is_no_file_is_not_waited_for_and_a_sparse_one_refused_by_its_size(
         WorkingCopy(repository, ["src"])
 
 
-def test_links_that_multiply_a_tree_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_FILES", 100)
+def test_too_many_links_and_files_and_too_deep_ones_are_refused(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (repository / "src/n.py").write_text("")
     for number in range(60):
         os.symlink("../src", repository / f"src/link{number}")
+    monkeypatch.setattr(trees, "MAX_FILES", 100)
     with pytest.raises(RepairError, match="what links lead to"):
         list(WorkingCopy(repository, ["src"]).visible())
-
-
-def test_too_many_links_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "MAX_LINKS", 3)
-    for number in range(4):
-        os.symlink("m.py", repository / f"src/link{number}")
-    with pytest.raises(RepairError, match=r"src/link3: the repository has more than 3 links"):
+    with pytest.raises(RepairError, match=r"src/link\d+: the repository has more than 3 links"):
         WorkingCopy(repository, ["src"])
-
-
-def test_too_many_files_and_too_deep_ones_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     (repository / "/".join(["src", *"a" * 100])).mkdir(parents=True)
     with pytest.raises(RepairError, match="nested too deeply"):
         WorkingCopy(repository, ["src"])

@@ -87,8 +87,3 @@ def test_a_profile_from_scratch_requires_what_the_shipped_ones_do(tmp_path: Path
 def test_a_command_without_the_next_word_lists_the_words(words: str, called: Called) -> None:
     told = called(*words.split())
     assert told.status == 2 and "required" not in told.err and ("check" in told.err or "install" in told.err)
-
-
-def test_a_command_without_an_argument_names_it(called: Called) -> None:
-    told = called("policy", "diff")
-    assert told.status == 2 and "the following arguments are required: NEW" in told.err

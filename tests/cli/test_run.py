@@ -123,6 +123,7 @@ def test_the_exit_status_tells_the_outcome(called: Called, source: str, status: 
         ("run no-such-file.py", "no-such-file.py"),
         ("run --timeout -1 -c 1", "timeout"),
         ("card calculator", "calculator"),
+        ("policy diff", "the following arguments are required: NEW"),
         ("polcy", "there is no command 'polcy'; did you mean policy?"),
     ],
 )

@@ -69,8 +69,10 @@ def test_a_session_tells_what_went_in_and_what_came_out(recorded: Sandbox, tmp_p
     assert (back.name, back.problem, back.now) == (None, "", 1)
 
 
-def test_variables_beside_a_saved_state_are_in_it(recorded: Sandbox, tmp_path: Path) -> None:
-    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
+def test_a_recording_begins_with_a_saved_state_and_variables_beside_it_or_with_a_template(
+    recorded: Sandbox, tmp_path: Path
+) -> None:
+    state, path, other = tmp_path / "s.state", tmp_path / "r.jsonl", tmp_path / "other.jsonl"
     with recorded.session(namespace={"kept": 1}) as first:
         first.save(state)
     with recorded.session_for("ann", restore=state, record=path, namespace={"kept": 2, "late": 3}) as session:
@@ -78,18 +80,12 @@ def test_variables_beside_a_saved_state_are_in_it(recorded: Sandbox, tmp_path: P
     assert [(record.name, value_of(record.value)) for record in told(path, form.Set)] == [("late", 3)]
     with replay(path, policy=recorded.policy) as replayed:
         assert replayed.difference is None and replayed.session.run("kept, late").value == (1, 3)
-
-
-def test_a_recording_begins_with_a_saved_state_or_a_template(recorded: Sandbox, tmp_path: Path) -> None:
-    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
     recorded.template("t", prepare="x = 1")
-    with recorded.session() as first:
-        first.save(state)
     with pytest.raises(RecordingError, match="leave out `record` or `template`"):
-        recorded.session_for("ann", restore=state, template="t", record=path)
-    assert not path.exists()
-    with recorded.session_for("ann", restore=state, template="t") as session:
-        assert session.run("x").value == 1
+        recorded.session_for("bob", restore=state, template="t", record=other)
+    assert not other.exists()
+    with recorded.session_for("bob", restore=state, template="t") as session:
+        assert session.run("x, kept").value == (1, 1)
 
 
 def test_what_is_redacted_stands_nowhere(recorded: Sandbox, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class Desk:
             raise ValueError("a stone has no price")
         return len(fruit)
 
-    def pay(self, amount: int, to: str = "shop") -> str:
+    def pay(self, amount: int, to: Any = "shop") -> str:
         self.done.append(("pay", amount, to))
         return f"{amount} to {to}"
 

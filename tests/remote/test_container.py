@@ -317,24 +317,17 @@ def test_nothing_is_left_when_the_host_dies_amid_a_step() -> None:
 
 _ELSEWHERE = """
 from safeexec import Sandbox, SandboxError
-with Sandbox("calculator") as sandbox, sandbox.session() as session:
-    session.run("balance, rate = 0.0, 0.08").check()
-    result = session.run("for month in range(120): balance = (balance + 500) * (1 + rate / 12)\\nround(balance, 2)")
-    print(result.outcome, result.value)
-    result = session.run("balance = -1\\nwhile True: pass", timeout=0.5)
-    print(result.outcome, "in line", result.error.line, "- state:", result.state)
-    print(round(session.get("balance"), 2))
 from safeexec.agent import CodeAgent, ScriptedModel
-replies = ["<execute_python>\\nimport math\\nmath.squrt(2)\\n</execute_python>", "It is 1.414214."]
-result = CodeAgent(ScriptedModel(replies), "calculator").run("What is the square root of 2?")
-print(result.steps[0].result.error.hint)
 async def order(fruit: str) -> str: return fruit + " ordered"
-with Sandbox("standard", tools=[order]) as sandbox:
-    print(sandbox.run("order('pear')").value)
+with Sandbox("standard", tools=[order]) as sandbox, sandbox.session() as session:
+    print(session.run("balance = -1\\nwhile True: pass", timeout=0.5).state, session.run("order('pear')").value)
     try:
         sandbox.plugin("def f(): return 1")
     except SandboxError as error:
         print(str(error).partition(":")[0])
+replies = ["<execute_python>\\nimport math\\nmath.squrt(2)\\n</execute_python>", "It is 1.414214."]
+result = CodeAgent(ScriptedModel(replies), "calculator").run("What is the square root of 2?")
+print(result.steps[0].result.error.hint)
 """
 
 
@@ -355,10 +348,7 @@ def test_elsewhere_the_terminal_has_all_but_what_is_recorded(tmp_path: Path) -> 
 def test_elsewhere_every_sandbox_is_in_a_container(tmp_path: Path) -> None:
     done = _there("win32", _ELSEWHERE, cwd=tmp_path)
     assert done.stdout.splitlines() == [
-        "ok 92082.84",
-        "timeout in line 2 - state: restored",
-        "92082.84",
-        "Did you mean `math.sqrt`?",
-        "pear ordered",
+        "restored pear ordered",
         "plugins are not offered over a connection or in a container",
+        "Did you mean `math.sqrt`?",
     ]

@@ -29,6 +29,7 @@ from safeexec import (
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.remote import calls, container
 from safeexec.results.jsonable import to_base64
+from tests.recordings.test_waits import Desk
 from tests.remote.commands import WAYS, command, served
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import RESULT, liar
@@ -196,28 +197,10 @@ def test_tools_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:
         Sandbox("standard", tools=[tool(effect="deferred")(order)], engine="container").open()
 
 
-class Desk:
-    """Tools and an approval of a client that put their answers off."""
-
-    def __init__(self) -> None:
-        self.paid: list[Any] = []
-        self.said: Any = Later("ask Ann", seconds=60)
-
-    def pay(self, amount: int, to: bytes = b"shop") -> str:
-        self.paid.append((amount, to))
-        return f"{amount} to {to.decode()}"
-
-    def book(self, day: str) -> str:
-        """A room."""
-        raise Later(f"no rooms on {day}")
-
-    def approval(self, tool: str, arguments: dict[str, Any]) -> Any:
-        return self.said
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_tool_of_a_client_is_put_off(way: str) -> None:
     desk = Desk()
+    desk.said = Later("ask Ann", seconds=60)
     files = {"paying.yaml": "extends: standard\ntools: {approval: [pay]}"}
     with (
         served(way, "paying.yaml", files=files) as address,
@@ -226,24 +209,24 @@ def test_a_tool_of_a_client_is_put_off(way: str) -> None:
     ):
         result = session.run("print('pays')\npaid = pay(2, b'\\xff')\npaid")
         waits = result.waiting_for
-        assert (result.outcome, desk.paid) == ("waiting", []) and waits is not None
+        assert (result.outcome, desk.done) == ("waiting", []) and waits is not None
         assert (waits.tool, waits.asked, waits.note) == ("pay", "approval", "ask Ann")
         assert 0 < (waits.until - waits.since).total_seconds() < 61
         assert session.waiting_for is not None and session.waiting_for.until == waits.until
         with pytest.raises(StepWaiting, match="session waits"):
             session.run("1")
         heard: list[str] = []
-        assert session.answer(Allow({"to": b"Eve"}), on_output=heard.append).value == "2 to Eve"
+        assert session.answer(Allow({"to": b"Eve"}), on_output=heard.append).value == "2 to b'Eve'"
         assert heard == ["pays\n"]
         assert session.run("pay(3) + pay(4)").outcome == "waiting"
         result = session.answer(True)  # to the first; the second waits for itself
-        assert (result.outcome, desk.paid) == ("waiting", [(2, b"Eve"), (3, b"shop")])
+        assert (result.outcome, desk.done) == ("waiting", [("pay", 2, b"Eve"), ("pay", 3, "shop")])
         assert session.answer(True).value == "3 to shop4 to shop"
         session.run("pay(5)")
         denied = session.answer(Deny("too much")).error
         assert denied is not None and (denied.type, denied.message) == ("PermissionError", "pay(): too much")
         waits = session.run("room = book('Monday')\nroom").waiting_for
-        assert waits is not None and (waits.asked, waits.note) == ("tool", "no rooms on Monday")
+        assert waits is not None and (waits.asked, waits.note) == ("tool", "no rooms on Monday yet")
         assert session.answer("room 7").value == "room 7"
         session.run("book('Tuesday')")
         assert session.answer(Allow()).outcome == "waiting", "it was called again, and has put itself off again"
@@ -253,7 +236,7 @@ def test_a_tool_of_a_client_is_put_off(way: str) -> None:
         refused = there.run("pay(6)")
         assert refused.error is not None and "cannot wait here" in refused.error.message
         assert [one.outcome for one in refused.tool_calls] == ["refused"]
-        assert desk.paid[2:] == [(4, b"shop")]
+        assert desk.done[2:] == [("pay", 4, "shop")]
 
 
 def test_an_answer_counts_for_no_other_call() -> None:
@@ -267,7 +250,7 @@ def test_an_answer_counts_for_no_other_call() -> None:
     lies = liar(policy, **answers, session_answer=[pays, {"result": RESULT}])
     with connect(command=lies, tools=[desk.pay], approval=desk.approval) as sandbox:
         sandbox.session().answer(Allow())
-    assert desk.paid == []
+    assert desk.done == []
 
 
 def call(**told: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import termios
 import threading
@@ -818,42 +817,25 @@ def test_a_message_ends_at_the_end_of_its_line_alone(pipes: Pipes) -> None:
 
 
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how: Any) -> None:
-    process = subprocess.Popen(
-        COMMAND, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdin and process.stdout and process.stderr
+def test_a_server_that_ends_with_steps_running_leaves_no_process(pipes: Pipes, how: Any) -> None:
+    def call(tool: str, **arguments: Any) -> Any:
+        return pipes.result("tools/call", name=tool, arguments=arguments)["structuredContent"]
 
-    def say(body: dict[str, Any], until: str) -> str:
-        process.stdin.write(json.dumps(body) + "\n")
-        process.stdin.flush()
-        while until not in (line := process.stdout.readline()):
-            assert line
-        return line
-
-    def call(tool: str, until: str, **arguments: Any) -> str:
-        meta = {"progressToken": 1}
-        return say(message("tools/call", {"name": tool, "arguments": arguments, "_meta": meta}), until)
-
-    say(message("initialize", HELLO), "result")
-    session = json.loads(call("run_python", "session_id", code="1"))["result"]["structuredContent"]["session_id"]
-    branches = json.loads(call("branch", "session_ids", session_id=session, n=2))["result"]["structuredContent"]
-    for each in (session, *branches["session_ids"]):
-        call("run_python", "begun", session_id=each, code="print('begun')\nwhile True: pass", timeout=60)
-    children = psutil.Process(process.pid).children(recursive=True)
-    assert len(children) > 4
+    session = call("run_python", code="1")["session_id"]
+    for each in (session, *call("branch", session_id=session, n=2)["session_ids"]):
+        endless = {"session_id": each, "code": "print('begun')\nwhile True: pass"}
+        pipes.send("tools/call", name="run_python", arguments=endless, _meta={"progressToken": 1})
+        while "begun" not in str(pipes.read()):
+            pass
+    family = pipes.family()
+    assert len(family) > 4
     if how == "end of input":
-        process.stdin.close()
+        pipes.input.close()
     else:
-        process.send_signal(how)
-    status = process.wait(STOP_SECONDS)
-    gone(children)
-    if how != signal.SIGKILL:
-        assert status == 0
-        assert process.stderr.read() == ""
-    for stream in (process.stdin, process.stdout, process.stderr):
-        with suppress(BrokenPipeError):
-            stream.close()
+        pipes.process.send_signal(how)
+    status = pipes.process.wait(STOP_SECONDS)
+    gone(family)
+    assert how == signal.SIGKILL or (status, pipes.errors.read()) == (0, b"")
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,12 @@ for name in ("a.png", "a.jpg", "a.gif", "a.bmp", "a.webp", "a.tiff"):
         print(loaded.format, loaded.size, loaded.mode)
 small = image.resize((16, 12), Image.Resampling.LANCZOS).rotate(90, expand=True).convert("L")
 print(small.size, list(small.tobytes()[:5]), ImageOps.invert(small).getpixel((0, 0)), image.crop((0, 0, 8, 8)).size)
-print(
-    image.filter(ImageFilter.GaussianBlur(2)).getpixel((10, 10)),
-    ImageEnhance.Contrast(image).enhance(2).getpixel((40, 20)),
-)
-print(
-    Image.merge("RGB", image.split()) == image,
-    ImageOps.grayscale(image).getextrema(),
-    image.transpose(Image.Transpose.FLIP_LEFT_RIGHT).getpixel((0, 0)),
-)
+print(image.filter(ImageFilter.GaussianBlur(2)).getpixel((10, 10)))
+print(ImageEnhance.Contrast(image).enhance(2).getpixel((40, 20)))
+print(Image.merge("RGB", image.split()) == image, ImageOps.grayscale(image).getextrema())
+print(image.transpose(Image.Transpose.FLIP_LEFT_RIGHT).getpixel((0, 0)))
 buffer = io.BytesIO()
 image.save(buffer, "PNG")
-print(
-    buffer.getvalue()[:8],
-    Image.alpha_composite(image.convert("RGBA"), Image.new("RGBA", image.size, (0, 0, 0, 128))).getpixel((0, 0)),
-)
+print(buffer.getvalue()[:8])
+print(Image.alpha_composite(image.convert("RGBA"), Image.new("RGBA", image.size, (0, 0, 0, 128))).getpixel((0, 0)))
 Image.open(io.BytesIO(b"nothing"))

@@ -23,13 +23,8 @@ fig.savefig("chart.svg")
 fig.savefig("chart.pdf")
 buffer = io.BytesIO()
 plt.savefig(buffer, format="png")
-print(
-    sorted(os.listdir(".")),
-    buffer.getvalue()[:4],
-    fig.get_size_inches(),
-    len(fig.axes),
-    matplotlib.get_backend().lower()[-3:] != "",
-)
+print(sorted(os.listdir(".")), buffer.getvalue()[:4], fig.get_size_inches(), len(fig.axes))
+print(matplotlib.get_backend().lower()[-3:] != "")
 print(axes[0, 0].get_title(), [t.get_text() for t in axes[0, 0].get_legend().get_texts()], axes[0, 1].get_ylim())
 plt.close(fig)
 ax = plt.figure().add_subplot(projection="3d")

@@ -27,22 +27,16 @@ for model in (
     print(type(model).__name__, round(accuracy_score(yb, fitted.predict(b)), 4))
 print(classification_report(yb, fitted.predict(b)), confusion_matrix(yb, fitted.predict(b)))
 print(cross_val_score(LogisticRegression(max_iter=500), X, y, cv=KFold(3, shuffle=True, random_state=1)).round(3))
-print(
-    GridSearchCV(SVC(), {"C": [0.1, 1]}, cv=3, n_jobs=-1).fit(X, y).best_params_,
-    PCA(2).fit(X).explained_variance_ratio_.round(4),
-)
-print(
-    np.bincount(KMeans(3, n_init=3, random_state=0).fit(X).labels_),
-    export_text(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)),
-)
+print(GridSearchCV(SVC(), {"C": [0.1, 1]}, cv=3, n_jobs=-1).fit(X, y).best_params_)
+print(PCA(2).fit(X).explained_variance_ratio_.round(4))
+print(np.bincount(KMeans(3, n_init=3, random_state=0).fit(X).labels_))
+print(export_text(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)))
 R, t = make_regression(60, 4, noise=3, random_state=0)
 for model in (LinearRegression(), Ridge(2.0), GradientBoostingRegressor(n_estimators=20, random_state=0)):
     guess = model.fit(R, t).predict(R)
     print(type(model).__name__, round(r2_score(t, guess), 4), round(mean_squared_error(t, guess), 2))
-print(
-    TfidfVectorizer().fit_transform(["a cat", "a dog sat"]).toarray().round(3),
-    LabelEncoder().fit_transform(list("bab")),
-)
+print(TfidfVectorizer().fit_transform(["a cat", "a dog sat"]).toarray().round(3))
+print(LabelEncoder().fit_transform(list("bab")))
 print(
     ColumnTransformer([("c", OneHotEncoder(), [0])], remainder="passthrough").fit_transform(
         np.array([["x", 1], ["y", 2]], dtype=object)

@@ -25,16 +25,11 @@ def test_a_server_of_one_tenant_takes_one_word_and_nothing_that_it_could_not_kee
         assert WORD not in str(told.value)
 
 
-def test_a_file_that_names_nobody_lets_nobody_in(tmp_path: Path) -> None:
-    (tmp_path / "tokens.yaml").write_text("{ }")
-    with pytest.raises(SandboxError, match="it names no tenant"):
-        read_tenants(tmp_path / "tokens.yaml")
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "it is empty: write one word, the token"),
+        ("{ }", "it names no tenant"),
         ("- a", "expected a mapping"),
         ("short", "a token has 16 to 1000 characters"),
         ("alice: short", "alice: a token has 16 to 1000 characters"),
