@@ -359,9 +359,7 @@ def test_words_in_data_are_data(sandbox: Sandbox) -> None:
 # The conversation
 
 
-def test_the_prompt_holds_the_card_with_its_tools_and_names_the_files_and_the_task_stands_alone(
-    sandbox: Sandbox,
-) -> None:
+def test_the_prompt_holds_the_card_with_tools_and_files_and_the_task_stands_alone(sandbox: Sandbox) -> None:
     model = scripted("done")
     CodeAgent(model, sandbox, instructions="Answer in French.").run("Bonjour?")
     system, user = model.requests[0]
@@ -499,9 +497,7 @@ def url_of(number: int) -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG" + bytes([number])).decode()
 
 
-def test_a_model_that_sees_gets_pictures_behind_the_observation_and_another_reads_what_they_are(
-    sandbox: Sandbox,
-) -> None:
+def test_a_model_that_sees_gets_pictures_and_another_reads_what_they_are(sandbox: Sandbox) -> None:
     model = scripted(code(DRAWN + "display(Picture(1), Picture(2))"), code("x = 1"), "done")
     CodeAgent(model, sandbox, images=True).run("draw")
     told = model.requests[1][-1]

@@ -130,9 +130,7 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
 
 
-def test_a_diff_in_the_answer_is_asked_for_as_a_step_and_a_change_is_verified_at_the_end(
-    shop: Path,
-) -> None:
+def test_a_diff_in_the_answer_is_asked_for_as_a_step_and_a_change_is_verified_at_the_end(shop: Path) -> None:
     model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", code(GOOD), "Done."], keep_requests=True)
     assert RepairAgent(model, shop, verify=SCRIPT).run().ok
     assert "with replace_text()" in str(model.requests[1][-1].content)

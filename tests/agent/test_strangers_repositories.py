@@ -102,9 +102,7 @@ def test_what_is_no_file_is_not_waited_for_and_a_sparse_one_refused_by_its_size(
         WorkingCopy(repository, ["src"])
 
 
-def test_too_many_links_and_files_and_too_deep_ones_are_refused(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_links_and_files_and_levels_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / "src/n.py").write_text("")
     for number in range(60):
         os.symlink("../src", repository / f"src/link{number}")
@@ -167,9 +165,7 @@ def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Pa
         assert (repository / "src/m.py").read_text() == BROKEN
 
 
-def test_what_is_applied_runs_as_nobody_else_and_another_name_of_the_file_keeps_its_text(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_what_is_applied_runs_as_nobody_else_and_a_second_name_keeps_its_text(repository: Path, tmp_path: Path) -> None:
     (repository / "src/m.py").chmod(0o4755)
     copy = mended(repository)
     os.link(repository / "src/m.py", tmp_path / "mine")

@@ -158,9 +158,7 @@ END = b'{"status": 3, "place": "m.py"}\n'
 
 
 @pytest.mark.parametrize("filling", [b"\n", b"[\n", b'["b", "begun"]\n'])
-def test_of_a_long_report_the_first_lines_and_the_last_are_read(
-    monkeypatch: pytest.MonkeyPatch, filling: bytes
-) -> None:
+def test_of_a_long_report_the_first_and_last_lines_are_read(monkeypatch: pytest.MonkeyPatch, filling: bytes) -> None:
     monkeypatch.setattr(witness, "MAX_LINES", 100)
     report = read_report(b'["a", "passed"]\n' + filling * 1000 + b'["c", "passed"]\n' + END)
     assert (report.status, report.place, report.outcomes) == (3, "m.py", {"a": "passed"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -52,9 +51,7 @@ def test_blocking_work_is_done_in_a_thread_of_an_event_loop_alone() -> None:
 
 
 @pytest.mark.parametrize("undo", [True, False])
-async def test_a_cancelled_caller_waits_for_blocking_work_whose_answer_is_not_lost(
-    undo: bool,
-) -> None:
+async def test_a_cancelled_caller_waits_for_blocking_work_whose_answer_is_not_lost(undo: bool) -> None:
     begun, go = threading.Event(), threading.Event()
     done: list[str] = []
 
@@ -81,19 +78,6 @@ async def test_a_cancelled_caller_waits_for_blocking_work_whose_answer_is_not_lo
     with pytest.raises(asyncio.CancelledError):
         await task
     assert done == ["done", "answer", *(["undone"] if undo else [])]
-
-
-async def test_a_caller_that_is_cancelled_while_its_session_is_taken_leaves_it_to_the_next(tmp_path: Path) -> None:
-    async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
-        for turns in range(12):
-            task = asyncio.create_task(sandbox.session_for("ada"))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await (await task).close()
-            async with sandbox.session_for("ada") as session:
-                assert (await session.run("1 + 1")).value == 2
 
 
 def late() -> Core[bool]:
@@ -137,9 +121,7 @@ async def test_a_descriptor_that_is_always_ready_does_not_keep_the_loop() -> Non
 
 
 @pytest.mark.parametrize("source", [PROGRESS, TRICKLE], ids=["progress", "trickle"])
-async def test_a_guest_that_keeps_its_socket_readable_is_stopped_and_leaves_others_the_loop(
-    source: str,
-) -> None:
+async def test_a_guest_that_keeps_its_socket_readable_is_stopped_and_leaves_others_the_loop(source: str) -> None:
     async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as hostile, sandbox.session() as other:
         await hostile.run("x = 41")
         await other.run("y = 41")

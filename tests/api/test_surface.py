@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import get_type_hints
 
@@ -107,16 +106,6 @@ def test_a_session_begins_with_values(sandbox: Sandbox) -> None:
     assert sandbox.run("q * 2", namespace={"q": 21}).check().value == 42
     with pytest.raises(TypeError, match="cannot cross"):
         sandbox.session(namespace={"a": object()})
-
-
-async def test_the_other_face_begins_with_values_too() -> None:
-    async with AsyncSandbox("calculator") as sandbox:
-        async with sandbox.session(namespace={"a": 1}) as session:
-            one, two = await asyncio.gather(
-                session.run("a += 1", wait=30), session.run("a += 1", wait=30, namespace={"b": 1})
-            )
-            assert one.ok and two.ok and await session.get("a") == 3
-        assert repr(sandbox) == "<AsyncSandbox 'calculator', open, 0 sessions>"
 
 
 async def test_both_faces_try_what_the_session_must_not_be_able_to_do(sandbox: Sandbox) -> None:

@@ -30,9 +30,7 @@ attempt(lambda: os.listdir(os.path.dirname(path)))
 """
 
 
-def test_plain_attempts_fail_in_the_loosest_profile_and_a_refused_program_has_tried_nothing(
-    tmp_path: Path, called: Called
-) -> None:
+def test_attempts_fail_in_the_loosest_profile_and_a_refused_one_tries_nothing(tmp_path: Path, called: Called) -> None:
     path = tmp_path / "attack.py"
     path.write_text(ATTEMPTS)
     told = called("challenge", path, "--policy", "confined-python")

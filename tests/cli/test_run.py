@@ -63,9 +63,7 @@ def test_a_program_comes_by_standard_input_too_and_a_terminal_goes_on_after_mist
     assert "ZeroDivisionError" in done.stdout + done.stderr
 
 
-def test_steps_come_from_files_and_texts_with_files_of_the_workspace_and_go_as_json(
-    tmp_path: Path, called: Called
-) -> None:
+def test_steps_come_from_files_and_texts_with_workspace_files_and_go_as_json(tmp_path: Path, called: Called) -> None:
     (tmp_path / "a.py").write_text("x = 1")
     (tmp_path / "b.py").write_text("print(x + y)")
     assert called("run", "--step", tmp_path / "a.py", "-c", "y = 2", tmp_path / "b.py") == (0, "3\n", "")

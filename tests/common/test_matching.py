@@ -40,9 +40,7 @@ def test_nearest_finds_typing_errors_in_all_builtins_and_a_suggestion_ends_a_mes
     assert suggestion("colour", ["wall_seconds", "memory_mb"]) == ""
 
 
-def test_so_many_are_compared_letter_by_letter_and_first_the_most_alike(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_so_many_are_compared_letter_by_letter_and_first_the_most_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
     ratio = SequenceMatcher.ratio
 

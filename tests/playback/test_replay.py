@@ -297,9 +297,7 @@ def test_a_stop_that_took_more_leads_back_as_far_and_one_in_the_replay_alone_say
         assert replayed.difference.cause == "the step was stopped here: this machine is slower, or gives it less"
 
 
-def test_branches_that_were_refused_are_taken_as_recorded_and_a_saved_session_replays(
-    record: Record, tmp_path: Path
-) -> None:
+def test_refused_branches_are_taken_as_recorded_and_a_saved_session_replays(record: Record, tmp_path: Path) -> None:
     def act(session: Session) -> None:
         session.run("x = 1")
         with pytest.raises(SandboxError, match="branches asked for"):

@@ -444,9 +444,7 @@ def test_an_effect_of_a_lost_step_is_not_repeated(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("awake")
 @pytest.mark.parametrize("closed", [False, True], ids=["here", "when it is opened again"])
-def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_undone(
-    tmp_path: Path, closed: bool
-) -> None:
+def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_undone(tmp_path: Path, closed: bool) -> None:
     made: list[str] = []
 
     @tool(undo=lambda _, seat: made.append(f"cancel {seat}"))

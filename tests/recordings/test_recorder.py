@@ -69,9 +69,7 @@ def test_a_session_tells_what_went_in_and_what_came_out(recorded: Sandbox, tmp_p
     assert (back.name, back.problem, back.now) == (None, "", 1)
 
 
-def test_a_recording_begins_with_a_saved_state_and_variables_beside_it_or_with_a_template(
-    recorded: Sandbox, tmp_path: Path
-) -> None:
+def test_a_recording_begins_with_a_saved_state_and_variables_or_a_template(recorded: Sandbox, tmp_path: Path) -> None:
     state, path, other = tmp_path / "s.state", tmp_path / "r.jsonl", tmp_path / "other.jsonl"
     with recorded.session(namespace={"kept": 1}) as first:
         first.save(state)

@@ -472,17 +472,9 @@ async def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, m
         assert "was closed" in await refused(client, "run_python", session_id=session, code="1")
 
 
-@both
-async def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) -> None:
-    async with connected(server, mode) as client:
-        answer = await step(client, "order('pear')")
-        assert answer["error"]["type"] == "PermissionError"
-        assert "cannot ask" in answer["error"]["message"]
-
-
-async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> None:
+async def test_a_step_waits_for_a_person_who_takes_longer_and_goes_on_or_is_given_up(server: Server) -> None:
     arguments: dict[str, Any] = {"code": "x = x + price('fig')\ngot = order('pear')\ngot"}
-    _, callback = person([])
+    questions, callback = person(["accept"])
     async with connected(server, elicitation_callback=callback) as client:
         session = (await step(client, "x = 1"))["session_id"]
         arguments["session_id"] = session
@@ -499,6 +491,13 @@ async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> Non
         assert again.is_error and "no step waits" in again.content[0].text
         with pytest.raises(MCPError, match="requestState"):
             await call("run_python", arguments, request_state="v1.guessed")
+        await call("run_python", arguments, allow_input_required=True)
+        assert (await told(client, "answer", session_id=session))["value"] == "bought pear"
+        await call("run_python", arguments, allow_input_required=True)
+        await told(client, "cancel_waiting", session_id=session)
+        assert (await step(client, "x", session))["value"] == 7
+        assert "no step of this session waits" in await refused(client, "answer", session_id=session)
+    assert len(questions) == 1
 
 
 @pytest.mark.parametrize("way", ["cancel_waiting", "rollback", "answer", "the next question", "another"])
@@ -535,26 +534,12 @@ async def test_an_answer_counts_for_the_call_that_was_asked_about_alone(server: 
         assert "bought ALL THE GOLD" in str(right.structured_content["value"]), "the new question stands"
 
 
-async def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) -> None:
-    questions, callback = person(["accept"])
-
-    async with connected(server, elicitation_callback=callback) as client:
-        session = (await step(client, "x = 1"))["session_id"]
-        arguments = {"code": "order('pear')", "session_id": session}
-        for _ in range(2):
-            await client.session.call_tool("run_python", arguments, allow_input_required=True)
-            assert "waits for an approval" in await refused(client, "run_python", code="x", session_id=session)
-            if not questions:
-                assert (await told(client, "answer", session_id=session))["value"] == "bought pear"
-        await told(client, "cancel_waiting", session_id=session)
-        assert (await step(client, "x", session))["value"] == 1
-        assert "no step of this session waits" in await refused(client, "answer", session_id=session)
-    assert len(questions) == 1
-
-
 @both
-async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
+async def test_a_client_that_cannot_ask_is_refused_and_a_tool_puts_itself_off(server: Server, mode: str) -> None:
     async with connected(server, mode) as client:
+        answer = await step(client, "order('pear')")
+        assert answer["error"]["type"] == "PermissionError"
+        assert "cannot ask" in answer["error"]["message"]
         answer = await step(client, "print('once more')\nlater()")
         assert (answer["outcome"], answer["state"]) == ("waiting", "restored")
         assert answer["waiting_for"] == {"tool": "later", "asked": "tool", "note": "not yet"}

@@ -879,9 +879,7 @@ def test_what_a_module_does_when_run_by_hand_is_not_done_at_load(sandbox: Sandbo
         assert caught.value.result.error.line == source.count("\n")
 
 
-def test_a_module_exports_the_public_names_that_it_lists_and_an_enum_tells_what_a_call_takes(
-    sandbox: Sandbox,
-) -> None:
+def test_a_module_exports_the_public_names_that_it_lists_and_an_enum_tells_what_a_call_takes(sandbox: Sandbox) -> None:
     source = "from math import sqrt\n__all__ = ['f', 'sqrt', 'x']\nx = 1\ndef f(): return 2\ndef g(): return 3\n"
     with sandbox.plugin(source) as plugin:
         assert list(plugin.exports) == ["f", "sqrt"] and plugin.sqrt(4) == 2

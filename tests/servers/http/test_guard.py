@@ -214,9 +214,7 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         await tenant.close()
 
 
-async def test_a_large_body_with_a_key_is_digested_beside_the_loop_and_kept_sandboxes_are_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_large_body_is_digested_beside_the_loop_and_boxes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     where: list[bool] = []
 
     def digest_of(asked: Any) -> bytes:
