@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
@@ -205,6 +206,20 @@ def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatc
         assert sandbox.run("1 + 1").value == 2
     with pytest.raises(WorkspaceError, match=r"missing.*TMPDIR"):
         Sandbox("confined-python").open()
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+def test_sessions_opened_used_and_closed_take_no_memory(count: int) -> None:
+    """What else they leave: `engine/host/test_leaks.py`."""
+
+    def held(used: int) -> int:
+        for number in range(used):
+            with sandbox.session() as session:
+                assert session.run(f"{number} + 1").value == number + 1
+        return psutil.Process().memory_info().rss
+
+    with Sandbox("calculator") as sandbox:
+        assert -held(30) + held(count) < 4 << 20
 
 
 def test_one_program_is_no_list_of_programs() -> None:
