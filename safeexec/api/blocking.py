@@ -255,7 +255,9 @@ class Sandbox(SandboxAPI):
 
     @blocking
     def close(self) -> Core[None]:
-        """End every process of the sandbox and remove its files."""
+        """End every process of the sandbox and remove its files. Raises `StoreError` as `Session.close` does, when all
+        is closed.
+        """
         if self._opened is not None:
             yield from self._opened.close()
 
@@ -597,7 +599,9 @@ class Session(SessionAPI):
 
     @blocking
     def close(self) -> Core[None]:
-        """End the session's processes and remove its files. Harmless when closed already."""
+        """End the session's processes and remove its files. Harmless when closed already. Raises `StoreError`, when
+        that is done, if the last steps of a stored session could not be stored.
+        """
         return self._core.close()
 
     # Steps

@@ -154,6 +154,8 @@ class Durable(SessionRecording):
         """
         self._done = self._refusal = 0
         """The last step that was said to be done, and the one that was said to be undone since then."""
+        self._loss: Exception | None = None
+        """The error with which the lines of its last steps did not get into the store as it was left there."""
 
     # What the recorder asks
 
@@ -470,11 +472,23 @@ class Durable(SessionRecording):
         """Write what is left, and let another process have the session."""
         if (writer := getattr(self, "writer", None)) is not None:  # it has none before it is used
             writer.close()
+            if self._live and writer.problem:
+                self._loss = writer.cause or StoreError(writer.problem)
         if not self.handed_out:
             self.handed_out = True
             with suppress(StoreError):
                 self._store.remove(self._claim, recovery.part_of(self._segment) if self._unreadable else None)
         self._release()
+
+    def check_closed(self) -> None:
+        """Raises `StoreError` where lines of steps that were said to be done are not in the store: whoever opens the
+        session next cannot be told of them.
+        """
+        if (error := self._loss) is not None:
+            self._loss = None
+            kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
+            told = one_line(str(error), 400)
+            raise kind(f"the session of {self._label!r} is closed, and its last steps could not be stored: {told}")
 
     def _release(self) -> None:
         self._standing, self._left = SUSPENDED, None
@@ -517,7 +531,7 @@ class Durable(SessionRecording):
             if isinstance(error, SessionTaken) and (closed := session.supervisor.why_closed) is not None:
                 raise SessionClosed(closed) from None  # meanwhile, so that another one could take it
             raise
-        self._standing, self._left = STORED, None
+        self._standing, self._left, self._loss = STORED, None, None
         session.supervisor.woke = monotonic() - began
 
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:

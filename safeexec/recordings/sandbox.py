@@ -63,9 +63,11 @@ class RecordedSandbox(SandboxCore):
         for session in self.sessions.of_callers():
             if (durable := session.turns.durable) is not None:
                 yield from session.turns.attend(partial(durable.flush, session))
-        yield from super().close()
-        if self.store is not None:
-            yield Work(self.store.close)
+        try:
+            yield from super().close()
+        finally:
+            if self.store is not None:
+                yield Work(self.store.close)
 
     def disown(self) -> None:
         if self.store is not None and not self.closed:

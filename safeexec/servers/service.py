@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -34,10 +35,12 @@ from safeexec import (
     SandboxError,
     SandboxStats,
     SessionClosed,
+    StoreError,
     StoreOptions,
     ToolError,
     __version__,
 )
+from safeexec.common.text import printable, short_repr
 from safeexec.recordings.format import ToolShape
 from safeexec.remote.methods import MAX_MESSAGE, Brought
 from safeexec.results.jsonable import to_base64
@@ -162,7 +165,9 @@ class Service:
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
         held, self.sessions = self.sessions, {}
         # Side by side: the kernel ends a thousand of them while one is waited for.
-        await asyncio.gather(*(one.session.close() for one in held.values()), return_exceptions=True)
+        closed = await asyncio.gather(*(one.session.close() for one in held.values()), return_exceptions=True)
+        for problem in filter(None, closed):
+            log(problem)
         while self._sandboxes:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
@@ -307,10 +312,20 @@ class Service:
         return identity
 
     async def end(self, identity: str) -> None:
-        """Close a session, and give its place back. One of the store stays there."""
+        """Close a session, and give its place back. One of the store stays there; `StoreError` where its last steps do
+        not, which is logged, too.
+        """
         if (held := self.sessions.pop(identity, None)) is not None:
             with held.place:
                 try:
                     await held.session.close()
+                except StoreError as problem:
+                    log(problem)
+                    raise
                 finally:
                     self.count_untold(held.session, held.untold)
+
+
+def log(error: BaseException) -> None:
+    """Tell whoever runs the server of a fault of ours."""
+    print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)

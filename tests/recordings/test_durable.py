@@ -36,6 +36,7 @@ from safeexec.errors import (
     StoreError,
 )
 from safeexec.recordings import format as form
+from safeexec.recordings import writer
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
 from tests.conftest import OpenSandbox
@@ -837,3 +838,28 @@ def test_what_cannot_be_stored_is_undone(tmp_path: Path) -> None:
 
 def full(*_: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("durable", ["second", "close"])
+@pytest.mark.parametrize("closed", ["session", "sandbox"])
+def test_a_close_says_that_the_last_steps_are_not_in_the_store(tmp_path: Path, durable: Any, closed: str) -> None:
+    with stored(tmp_path, durable=durable) as sandbox:
+        with sandbox.session_for("ada") as session:
+            session.run("x = 1").check()
+        session, other = sandbox.session_for("ada"), sandbox.session_for("bob")
+        session.history(), other.history()  # their lines are written
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory, "_append", full)
+            patch.setattr(writer, "PAUSE_SECONDS", 600.0)  # the lines of the step wait for its end
+            for one in (session, other):
+                one.run("x = 2").check()
+            with pytest.raises(StoreError, match=r"is closed, and its last steps .*No space left") as caught:
+                (session if closed == "session" else sandbox).close()
+        told = " ".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+        assert "'ada'" in told and ("'bob'" in told) == (closed == "sandbox")
+        session.close()  # it was said
+        if closed == "sandbox":
+            with pytest.raises(SessionClosed):
+                other.run("1")
+    with stored(tmp_path) as sandbox:
+        assert sandbox.session_for("ada").run("x").value == 1

@@ -128,8 +128,9 @@ async def test_a_session_that_was_removed_or_has_died_gives_up_its_place_and_its
         for process in {*psutil.Process().children(recursive=True)} - others:
             with suppress(psutil.NoSuchProcess):  # its parent was the zygote
                 process.kill()
-        assert (await problem(service, "session.run", {**at, "source": "x"})).type in ("SessionClosed", "SandboxClosed")
-        assert not service.sessions
+        while service.sessions:  # the next call may come while its processes are dying
+            found = await problem(service, "session.run", {**at, "source": "x"})
+            assert found.type in ("ProtectionError", "SessionClosed", "SandboxClosed")
         assert (await call(service, "session.run", {**at, "source": "x"}))["value"] == 1
 
 

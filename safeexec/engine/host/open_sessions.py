@@ -11,7 +11,7 @@ from safeexec.engine.host import descriptors
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait
 from safeexec.engine.host.watch.idle import IdleSessions
-from safeexec.errors import PolicyError, SandboxBusy
+from safeexec.errors import PolicyError, SandboxBusy, SandboxError
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
@@ -166,7 +166,7 @@ class OpenSessions:
     # The end of all
 
     def close(self) -> Core[None]:
-        """Close them."""
+        """Close them. Raises the first of the errors that came of it, with the others as notes, when all are closed."""
         with self._lock:
             self._closed = True
         # All are killed before the end of any is waited for: the kernel takes them down side by side. And nobody looks
@@ -175,8 +175,16 @@ class OpenSessions:
             session.begin_close()
         if self._idle is not None:
             yield from self._idle.close()
+        failed: list[SandboxError] = []
         for session in list(self._open):
-            yield from session.close()
+            try:
+                yield from session.close()
+            except SandboxError as error:
+                failed.append(error)
+        for other in failed[1:]:
+            failed[0].add_note(str(other))
+        if failed:
+            raise failed[0]
 
     def disown(self) -> None:
         """Let go of them in a fork of the process that opened the sandbox, without ending anything."""

@@ -111,17 +111,21 @@ class SandboxCore:
         self.children.replenish()
 
     def close(self) -> Core[None]:
-        """Close every session and end every process. Harmless when closed already."""
+        """Close every session and end every process. Harmless when closed already. Raises `StoreError` as
+        `SessionCore.close` does, when all is closed.
+        """
         if self.closed:
             return
         self.closed = True
         yield from self.children.begin_close()
-        yield from self.sessions.close()
-        yield from self.children.close()
-        self.toolbox.close()
-        if self.observer is not None:
-            self.observer.close()
-        control_groups.finish()
+        try:
+            yield from self.sessions.close()
+        finally:
+            yield from self.children.close()
+            self.toolbox.close()
+            if self.observer is not None:
+                self.observer.close()
+            control_groups.finish()
 
     def __del__(self) -> None:
         """Nobody can reach it any more: its processes and directories go, too."""

@@ -25,8 +25,9 @@ from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.e2b_sandboxes import let_in
 from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
-from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
+from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
+from safeexec.servers.service import log
 from safeexec.servers.wire import plain
 
 _routes = Routes()

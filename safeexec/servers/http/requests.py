@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
@@ -14,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from safeexec import SandboxBusy, SandboxError, SessionBusy, SessionClosed, SessionTaken, StepFailed, StepWaiting
-from safeexec.common.text import printable, short_repr
 from safeexec.servers.wire import BadCall, encode, encode_apart, parse, problem_of
 
 E = TypeVar("E", bound=Callable[..., Any])
@@ -91,11 +89,6 @@ def refused(error: Exception) -> RefusedRequest | None:
             problem = problem_of(error)
             return RefusedRequest(status, problem.message, problem.type, RETRY_SECONDS if status == 429 else None)
     return None
-
-
-def log(error: BaseException) -> None:
-    """Tell whoever runs the server of a fault of ours."""
-    print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
 
 
 class Large(Response):  # type: ignore[misc]

@@ -17,9 +17,9 @@ from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use, UsedElsewhere
 from safeexec.servers.http.idempotency import Answers
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
+from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
 from safeexec.servers.readiness import Findings, examine
-from safeexec.servers.service import ClientSession, Service
+from safeexec.servers.service import ClientSession, Service, log
 
 if TYPE_CHECKING:
     from starlette.requests import Request

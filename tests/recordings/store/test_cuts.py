@@ -131,7 +131,8 @@ class Runs:
                 with suppress(SandboxError):
                     over = self._go_on()
             for session in core.sessions.of_callers():
-                drive(session.close())
+                with suppress(StoreError):  # its last steps may be lost
+                    drive(session.close())
 
     def _go_on(self) -> bool:
         session = self.sandbox.session_for("ada")

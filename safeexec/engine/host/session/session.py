@@ -181,7 +181,7 @@ class SessionCore:
 
     def close(self, why: str = CLOSED_HERE) -> Core[None]:
         """End every process of the session and remove its files. Harmless when closed already. What a store keeps of
-        it stays.
+        it stays. Raises `StoreError`, when all that is done, if the store does not have its last steps.
         """
         if given_up():  # by whoever was opening it, or branching: nobody else has it
             self.supervisor.why_closed = why
@@ -190,6 +190,8 @@ class SessionCore:
         if (durable := self.turns.durable) is not None:
             yield from self.turns.attend(partial(durable.flush, self))
         yield from self.end(why)
+        if durable is not None:
+            durable.check_closed()
 
     def take(self) -> None:
         """Count one caller more."""
