@@ -134,8 +134,7 @@ def enter(place: Place) -> None:
     if place.rules is not None:
         rules = dict.fromkeys(numbers(), allow())
         place.rules(rules)
-        seccomp.set_no_new_privs()
-        seccomp.install(seccomp.prepare(seccomp.build(rules)))
+        seccomp.install(rules)
 
 
 def problems() -> Iterator[str]:

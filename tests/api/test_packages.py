@@ -65,6 +65,10 @@ def wheel(folder: Path, name: str, files: dict[str, str], *, version: str = "1.0
     with zipfile.ZipFile(place, "w") as archive:
         for path, text in files.items():
             archive.writestr(path, text)
+    with (folder / "index.html").open("a") as index:  # pip computes the hash of a file without one from 23.1 on
+        index.write(
+            f'<a href="{place.name}#sha256={hashlib.sha256(place.read_bytes()).hexdigest()}">{place.name}</a>\n'
+        )
     return place
 
 
@@ -74,7 +78,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "wheels"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder / "index.html"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     wheel(folder, "cog", {"cog.py": "def turn(): return 21\n"})
     files = {
@@ -172,7 +176,9 @@ def test_what_is_no_name_is_refused(line: str) -> None:
 
 
 def test_a_lock_file_says_which_bytes(mirror: Path, tmp_path: Path) -> None:
-    hashes = {place.name.split("-")[0]: hashlib.sha256(place.read_bytes()).hexdigest() for place in mirror.iterdir()}
+    hashes = {
+        place.name.split("-")[0]: hashlib.sha256(place.read_bytes()).hexdigest() for place in mirror.glob("*.whl")
+    }
     lock = tmp_path / "requirements.lock"
     text = "# made by hand\n" + "".join(
         f"{name}==1.0 \\\n    --hash=sha256:{'0' * 64} \\\n    --hash=sha256:{digest}\n    # via nothing\n"

@@ -213,7 +213,8 @@ def test_each_right_is_given_up(run: Run, situation: str, profile: str) -> None:
         assert soft == hard and 0 <= hard <= most.get(name, 1 << 50), name
     writes = profile == "confined-python"
     counted = not situation.endswith("without-namespaces")
-    assert (told["user"] == 65534) == (counted and not writes), "only who makes files has a name in its namespace"
+    if os.getuid() != 65534:  # whose own number is that of a user without a name
+        assert (told["user"] == 65534) == (counted and not writes), "only who makes files has a name in its namespace"
     assert told["policy"] == os.SCHED_OTHER and told["descriptors"] == [0, 1, 2]
     if outcome.mechanisms.get("unprivileged-user"):  # who stays root keeps its groups
         assert told["group"] and not told["groups"]

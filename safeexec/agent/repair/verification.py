@@ -48,7 +48,8 @@ for path in gone:
         pass
 os.makedirs({_TREE!r}, exist_ok=True)
 with tarfile.open({_ARCHIVE!r}) as archive:
-    archive.extractall({_TREE!r}, filter="data")
+    archive.extraction_filter = getattr(tarfile, "data_filter", None)  # before 3.11.4 there is none
+    archive.extractall({_TREE!r})
 os.remove({_ARCHIVE!r})
 """
 _PROGRAM = """\

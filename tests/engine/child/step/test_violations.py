@@ -148,6 +148,6 @@ def test_memory_is_the_word_for_memory_alone(open_session: OpenSession, kind: st
 
 @pytest.mark.profile("data-analysis")
 def test_a_path_that_the_source_spells_out_is_refused_before_a_line_runs(run: Run) -> None:
-    result = run("print('ran')\nopen('/usr/x', 'w')")
+    result = run("print('ran')\nopen('/srv/x', 'w')")
     assert (result.outcome, result.stdout) == ("rejected", "") and result.error is not None
-    assert result.error.message == "open() of '/usr/x' is refused: it lies outside of the workspace"
+    assert result.error.message == "open() of '/srv/x' is refused: it lies outside of the workspace"
