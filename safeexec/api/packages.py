@@ -215,7 +215,10 @@ def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Relea
                 )
             digest = str(download.get("archive_info", {}).get("hashes", {}).get("sha256", ""))
             if not (pin := _pin(str(name), str(version))) or not re.fullmatch("[0-9a-f]{64}", digest):
-                raise PolicyError(f"requirements: the index gives no version and hash for {str(name)[:100]!r}")
+                raise PolicyError(
+                    f"requirements: the index gives no version and hash for {str(name)[:100]!r}; pip computes the hash "
+                    "from 23.1 on: python -m pip install --upgrade pip"
+                )
             chosen.append(f"{pin} --hash=sha256:{digest}")
     except (OSError, msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
         raise PolicyError(f"requirements: what pip reports cannot be read: {printable(str(error))}") from None
