@@ -243,6 +243,8 @@ def _of_guest(failure: Failure, name: str, owner: Any, text: str) -> Iterator[st
             yield f"`{member}` is not called when an object is made: the constructor is called `__init__`, with two underscores on each side."
     if owner is kind and is_of_guest(owner) and using:
         yield f"`{name}` belongs to the instances of `{written}`: make one first, `{written}(...)`."
+    if text == "self" and owner is not kind and not failure.rest_of_line.startswith("("):
+        yield f"Nothing has set `self.{name}`: begin it in `{written}.__init__`, `self.{name} = ...`."
 
 
 def _code_of(kind: type, name: str) -> Any:

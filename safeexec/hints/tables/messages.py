@@ -297,7 +297,7 @@ RULES: tuple[HintRule, ...] = (
     HintRule("ValueError", r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)",
         "The right side gives {2} and the left side has {1} names: check how the value is split, or unpack what there is, `first, *rest = values`; keys and values of a dict are `.items()`."),
     HintRule("ValueError", r"too many values to unpack \(expected (\d+)(?:, got \d+)?\)",
-        "There are more than {1} values on the right: take the rest with a star, `a, *rest = values`; keys and values of a dict are `.items()`, positions come with `enumerate(...)`."),
+        "There are more than {1} values on the right: give each a name, or take the rest with a star, `a, *rest = values`; keys and values of a dict are `.items()`, positions come with `enumerate(...)`."),
     HintRule("ValueError", r"cannot reshape array of size (\d+) into shape (\(.*\))",
         "The product of the new shape {2} must be the size, {1}; `-1` lets numpy compute one axis: `a.reshape(-1, 2)`."),
     HintRule("ValueError", r"operands could not be broadcast together with (?:remapped )?shapes? (\S+) (\S+)|could not broadcast input array from shape (\([\d, ]*\)) into shape (\([\d, ]*\))",
