@@ -1,7 +1,7 @@
 """Compares two results of one step and tells the first difference. Pure.
 
-It does not compare times, memory, notes, addresses of objects, the depth that a recursion reached before it failed, and
-how this CPython draws a traceback: none of them is promised.
+It does not compare times, memory, notes, hints, addresses of objects, the depth that a recursion reached before it
+failed, and how this CPython draws a traceback: none of them is promised.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _shown(name: str, part: Any) -> str:
 
 FIELDS = (
     *("outcome", "error.type", "error.message", "error.rule", "state", "tool_calls", "stdout", "stderr", "text"),
-    *("value", "displays", "changes", "files", "refusals", "exit_status", "error.line", "error.hint"),
+    *("value", "displays", "changes", "files", "refusals", "exit_status", "error.line"),
     *("remaining", "truncated"),
 )
 """In the order in which a difference tells most."""

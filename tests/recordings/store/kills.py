@@ -126,6 +126,12 @@ def host(job: Job, opened: Callable[[], None]) -> int:
         write("end", repr(sorted(shown.items())))
         return True
 
+    def close(sandbox: Sandbox) -> None:
+        try:
+            sandbox.close()
+        except StoreError as error:
+            write("lost", repr(error))
+
     deadline, ended = monotonic() + PATIENCE, False
     sandbox: Sandbox | None = None
     while not ended:
@@ -144,12 +150,12 @@ def host(job: Job, opened: Callable[[], None]) -> int:
         except SandboxError as error:
             write("lost", repr(error))
             if sandbox is not None:
-                sandbox.close()
+                close(sandbox)
             sandbox = None
         if not ended:
             assert monotonic() < deadline, "it does not come back"
             sleep(0.02)
-    sandbox.close()
+    close(sandbox)
     return 0
 
 
