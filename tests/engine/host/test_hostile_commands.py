@@ -296,6 +296,8 @@ for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
 
 @pytest.mark.parametrize(("program", "told"), AS_MAKE_DOES.values(), ids=AS_MAKE_DOES)
 def test_a_program_asks_of_its_process_what_shells_and_make_do(session: Session, program: str, told: str) -> None:
+    if "setresuid" in program and not any(row.active for row in session.protection if row.name == "unprivileged-user"):
+        pytest.skip("guests run as root here, who may be root")
     result = session.command([PYTHON, "-c", program])
     assert (result.outcome, result.stdout) == ("ok", told)
 
