@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from safeexec import CheckpointError
-from safeexec.engine.host.session.history import FRESH, MOST_BYTES, CopyDecision, History, Memory, State
+from safeexec.engine.host.session.history import CopyDecision, History, State
 
 Truth = tuple[str, ...]
 """What a session remembers: the names of all that was done to it."""
@@ -320,78 +320,9 @@ def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: in
         replay(tuple(act for act in acts if act != "refused"), seed=number)
 
 
-def without_copies() -> tuple[History[str], str]:
-    """A line of a session that makes no copies: it began in one, and has done a step since."""
-    history = History[str]()
-    History[str](State(0, FRESH, "first")).give_branch(history, "begun")
-    after_a_step(history, "guest's")
-    return history, "begun"
-
-
-def after_a_step(history: History[str], files: str) -> list[str]:
-    history.begin(1)
-    return history.commit(files)
-
-
-def way_back(history: History[str]) -> tuple[str, str]:
-    """Files and copy of where a kill leads."""
-    state, copy, _ = next(history.ways_back())
-    assert copy is not None
-    return state.files, copy
-
-
-def test_without_copies_what_the_host_wrote_is_where_a_kill_leads() -> None:
-    history, begun = without_copies()
-    history.change_files("host's")
-    after_a_step(history, "later")
-    assert way_back(history) == ("host's", begun)
-    history.keep("p", "named")
-    after_a_step(history, "latest")
-    history.see_files("seen")
-    assert way_back(history) == ("later", "named")
-    history.change_files("of the host again")
-    assert way_back(history) == ("later", "named"), "a name keeps what it named"
-    history.drop("p")
-    assert way_back(history) == ("of the host again", begun)
-    history.arrive(*next(history.ways_back())[:2])
-    history.keep("q", "named")
-    history.arrive(*history.find("q"))
-    after_a_step(history, "later")
-    history.change_files("of the host at last")
-    assert way_back(history) == ("of the host at last", "named"), "the state that it began in has two copies"
-    empty = History[str](State(0, FRESH, "first"))
-    after_a_step(empty, "guest's")
-    empty.see_files("seen")
-    assert empty.last_resort().files == "first"
-    empty.change_files("host's")
-    assert empty.last_resort().files == "host's"
-
-
-FULL = Memory(FRESH, size=MOST_BYTES + 1)
-
-
-@pytest.mark.parametrize(
-    ("source", "before", "resumed", "looked_at", "copied"),
-    [
-        (b"x = 1", FRESH, False, False, False),
-        (b"x = 1", FRESH, False, True, False),
-        (b"x = 1", FRESH, True, False, False),
-        (b"x = 1", FRESH, True, True, True),  # a copy may hold classes of steps before it
-        (b"class A: ...", FRESH, False, True, True),
-        (b"A = type('A', (), {})", FRESH, False, True, True),
-        (b"class A: ...", FRESH, False, False, False),
-        (b"x = 1", FULL, False, False, True),
-    ],
-)
-def test_a_state_is_copied_where_a_look_may_have_changed_it_or_its_journal_is_full(
-    source: bytes, before: Memory, resumed: bool, looked_at: bool, copied: bool
-) -> None:
-    decision = CopyDecision(History[str](State(0, before)))
-    decision.looked_at, decision.resumed = looked_at, resumed
-    assert decision.must_copy(source) is copied
-
-
-def test_once_a_step_came_out_otherwise_every_state_is_copied() -> None:
-    decision = CopyDecision(History[str]())
-    decision.repeats = False
-    assert decision.must_copy(b"x = 1")
+def test_states_are_copied_once_a_step_came_out_otherwise_or_a_class_that_was_made_was_looked_at() -> None:
+    for name, value, source in (("repeats", False, b"x = 1"), ("looked_at", True, b"A = type('A', (), {})")):
+        decision = CopyDecision(History[str]())
+        assert not decision.must_copy(source)
+        setattr(decision, name, value)
+        assert decision.must_copy(source)

@@ -358,16 +358,18 @@ def test_the_stack_is_as_deep_as_the_first_time(sandbox: Sandbox, listener: Call
         check_repeated(session, "a deep stack")
 
 
-def test_what_a_look_has_changed_is_in_no_journal(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("by", ["the session", "a branch"])
+def test_what_a_look_has_changed_is_in_no_journal(sandbox: Sandbox, by: str) -> None:
     counts = "n = 0\nclass A:\n    def __repr__(self):\n        global n\n        n += 1\n        return 'A'"
     with sandbox.session() as session:
         session.run(counts).check()
-        session.run("a = A()").check()
-        session.variables()
-        session.run("m = n").check()
-        seen = session.get("m")
-        result = session.run("while True: pass", timeout=0.2)
-        assert (result.state, session.get("m")) == ("restored", seen)
+        with session.branch()[0] if by == "a branch" else session as looked_at:
+            looked_at.run("a = A()").check()
+            looked_at.variables()
+            looked_at.run("m = n").check()
+            seen = looked_at.get("m")
+            result = looked_at.run("while True: pass", timeout=0.2)
+            assert (result.state, looked_at.get("m")) == ("restored", seen)
 
 
 def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> None:

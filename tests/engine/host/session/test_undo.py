@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import re
 
 import pytest
 
-from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
+from safeexec import CheckpointError, Sandbox, Session
 from safeexec.engine.host.session import steps as module
 from safeexec.engine.host.session.copies import Copies
 from safeexec.engine.host.session.runner import Runner
 from tests.alone import alone
 from tests.chaos.model import Model
 from tests.conftest import OpenSession
-from tests.engine.host.inside import open_sessions, rests, runner_of
+from tests.engine.host.inside import rests, runner_of
 
 
 def kill(session: Session) -> None:
@@ -180,22 +179,6 @@ def test_a_session_without_a_free_descriptor_says_which_steps_cannot_be_rolled_b
     assert session.run("sorted(name for name in globals() if len(name) == 1)").value == ["a", "b", "c", "d", "e"]
 
 
-async def test_a_cancelled_branch_leaves_no_session() -> None:
-    async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
-        (await session.run("x = 1")).check()
-        for number in range(6):
-            task = asyncio.create_task(session.branch(1))
-            await asyncio.sleep(0.001 * number)
-            task.cancel()
-            try:
-                for branch in await task:
-                    await branch.close()
-            except asyncio.CancelledError:
-                pass
-        assert len(open_sessions(sandbox)) == 1
-        assert (await session.run("x")).check().value == 1
-
-
 INTERRUPTED = """
 import random, sys
 from safeexec import Sandbox
@@ -280,22 +263,35 @@ def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: O
         assert (quiet.outcome, quiet.notes) == ("ok", ()), (number, quiet)
 
 
-def test_without_copies_what_the_host_wrote_and_named_is_where_a_kill_leads(sandbox: Sandbox) -> None:
-    with sandbox.session(checkpoints="off") as session:
-        session.run("x = 1").check()
-        session.checkpoint("p")
-        session.set("d", 5)
-        assert session.run("while True: pass", timeout=0.1).notes == (
-            "the state of checkpoint 'p' is the newest that was left",
-        )
-        assert (session.get("x"), session.get("d")) == (1, None)
-        session.run("x = 2").check()
-        session.checkpoint("q")
-        session.rollback("p")
-        assert session.run("while True: pass", timeout=0.1).state == "restored"
-        assert session.get("x") == 1, "the line that was left is no state"
-        session.run("x = 3").check()
-        session.drop("q")
-        session.drop("p")
-        assert session.run("while True: pass", timeout=0.1).state == "restored"
-        assert session.get("x") == 1, "the process began in the state that was dropped"
+@pytest.mark.profile("confined-python")
+def test_without_copies_what_the_host_wrote_and_named_is_where_a_kill_leads(session: Session) -> None:
+    session.write_file("f", "begun")
+    session.run("x = 1").check()
+    (branch,) = session.branch(checkpoints="off")
+    with branch:
+
+        def run(value: int) -> None:
+            branch.run(f"x = {value}\nopen('f', 'w').write('of the guest')").check()
+
+        def after_a_kill() -> tuple[int, bytes]:
+            assert branch.run("while True: pass", timeout=0.1).state == "restored"
+            return branch.get("x"), branch.read_file("f")
+
+        run(2)
+        branch.write_file("f", "of the host")
+        branch.set("d", 5)
+        assert after_a_kill() == (1, b"of the host") and branch.get("d") is None
+        run(3)
+        branch.checkpoint("p")
+        run(4)
+        branch.write_file("f", "later")
+        assert after_a_kill() == (3, b"of the guest"), "a name keeps what it named"
+        run(5)
+        branch.checkpoint("q")
+        branch.rollback("p")
+        assert after_a_kill() == (3, b"of the guest"), "the line that was left is no state"
+        run(6)
+        branch.write_file("f", "last")
+        branch.drop("q")
+        branch.drop("p")
+        assert after_a_kill() == (3, b"last"), "the process began in the state that was dropped"
