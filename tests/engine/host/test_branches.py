@@ -75,21 +75,6 @@ def test_a_branch_that_goes_back_to_where_it_began_stays_in_its_own_place(sessio
         assert killed_again.error is not None and killed_again.error.line == 2
 
 
-@pytest.mark.profile("confined-python")
-def test_a_branch_goes_back_to_where_it_began_without_the_session_it_came_from(sandbox: Sandbox) -> None:
-    session = sandbox.session()
-    session.run("x = 1").check()
-    (branch,) = session.branch()
-    session.close()
-    with branch:
-        result = branch.run("x = 2\nwhile True: pass", timeout=0.1)
-        assert result.state == "restored" and not result.notes
-        assert branch.run("x").value == 1
-        branch.run("x = 2").check()
-        branch.rollback()
-        assert branch.run("x").value == 1
-
-
 def test_a_branch_lists_the_tool_calls_that_it_made_itself(profile: str) -> None:
     def note(text: str) -> None:
         """Note a text."""

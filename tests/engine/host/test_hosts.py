@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 import pytest
 
+from safeexec.engine.host.files.tree import PREFIX
 from tests.alone import alone, importing, ran
 from tests.footprint import pause
 
@@ -306,14 +307,21 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path: Path) -> None:
-    """By any host of the same user; those of one that lives stay, and other directories."""
+    """By any host of the same user; those of one that lives stay, and what is no directory of this user's hosts."""
     environment = importing(TMPDIR=str(tmp_path))
 
     def directories() -> set[str]:
-        return {path.name for path in tmp_path.iterdir() if path.name.startswith("safeexec-workspaces-")}
+        return {path.name for path in tmp_path.iterdir() if path.name.startswith(PREFIX)} - others
 
-    other = tmp_path / "another-directory"
-    other.mkdir()
+    others: set[str] = set()
+    elsewhere = tmp_path / "another-directory"
+    elsewhere.mkdir()
+    (tmp_path / f"{PREFIX}file").touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(elsewhere)
+    if os.geteuid() == 0:
+        (tmp_path / f"{PREFIX}foreign").mkdir()
+        os.chown(tmp_path / f"{PREFIX}foreign", 12345, 12345)
+    others = directories()
     program = LEFT_BEHIND.replace("os.kill(os.getpid(), signal.SIGKILL)", "print('on', flush=True); input()")
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True) as alive:
@@ -323,7 +331,7 @@ def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path:
             assert alone(LEFT_BEHIND, env=environment).returncode == -signal.SIGKILL
             assert len(directories()) == 2 and living in directories(), "that of the first is gone, its own is left"
         alone(FEW, env=environment, check=True)
-        assert directories() == {living} and other.exists()
+        assert directories() == {living} and elsewhere.exists() and all((tmp_path / name).exists() for name in others)
         alive.communicate("\n", timeout=60)
 
 

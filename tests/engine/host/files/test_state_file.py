@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import resource
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
+from safeexec import Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.session import SessionCore
@@ -349,19 +348,11 @@ def test_restoring_obeys_the_limits_of_a_step(endless: Path) -> None:
         assert sandbox.run("1 + 1").value == 2
 
 
-SPENDS = {
-    "time": ({"wall_seconds": 0.5}, r"stopped after its limit of 0\.5 s"),
-    "processor": ({"cpu_seconds": 0.5, "wall_seconds": 60.0}, r"limits\.cpu_seconds"),
-}
-
-
-@pytest.mark.parametrize("what", SPENDS)
-def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: Path, what: str) -> None:
-    limits, told = SPENDS[what]
-    policy = Policy.load("standard").replace(limits={"max_wall_seconds": 60.0, **limits})
-    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
+def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: Path) -> None:
+    limits = {"cpu_seconds": 0.5, "wall_seconds": 60.0, "max_wall_seconds": 60.0}
+    with Sandbox(Policy.load("standard").replace(limits=limits), spare=0) as sandbox, sandbox.session() as session:
         session.run(f"kept = 1\n{ENDLESS_STATE}", timeout=60.0).check()
-        with pytest.raises(StateFileError, match=told):
+        with pytest.raises(StateFileError, match=r"limits\.cpu_seconds"):
             session.save(tmp_path / "state")
         assert not (tmp_path / "state").exists()
         assert session.run("del x\nkept", timeout=60.0).value == 1
@@ -484,15 +475,3 @@ def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_pol
     path = saved("space = {}\nexec('def ' + 'f(): return eval', space)\nf = space['f']\nsame = f() is eval")
     with sandbox.restore(path) as session:
         assert (session.get("same"), session.run("f() is eval").value) == (True, True)
-
-
-async def test_a_task_that_restores_is_cancelled(endless: Path) -> None:
-    async with AsyncSandbox("standard") as own:
-        task = asyncio.create_task(own.restore(endless, timeout=60.0))
-        core = await asyncio.to_thread(restoring, own._core)
-        pids = list(core.processes.pids())
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-        assert not open_sessions(own) and (await own.run("1 + 1")).value == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.regions import MAX_BRANCHINGS
 from safeexec.engine.host.files.workspace import Workspace
-from safeexec.engine.host.files.workspace_root import WorkspaceRoot, remove_orphans
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot
 from tests.alone import alone, importing
 from tests.conftest import OpenSession
 from tests.ordinary import ordinary_user
@@ -320,29 +319,6 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     result = session.run("import os\nsorted(os.listdir())")
     assert [note for note in result.notes if "b.txt in the workspace could not be brought back" in note], result.notes
     assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
-
-
-def test_only_what_a_dead_host_of_this_user_has_left_is_removed(tmp_path: Path) -> None:
-    dead, alive, foreign = (tmp_path / f"{tree.PREFIX}{name}" for name in "daf")
-    mine = tmp_path / "m"
-    for path in (dead, alive, foreign, mine):
-        (path / "s1" / tree.WORKSPACE).mkdir(parents=True)
-    (tmp_path / f"{tree.PREFIX}file").touch()
-    (tmp_path / f"{tree.PREFIX}link").symlink_to(mine)
-    if os.geteuid() == 0:
-        os.chown(foreign, 12345, 12345)
-    else:
-        foreign.rename(mine / "f")
-    held = os.open(alive, tree.LISTABLE)
-    try:
-        fcntl.flock(held, fcntl.LOCK_SH)
-        before = {path.name for path in tmp_path.iterdir()}
-        remove_orphans(str(tmp_path))
-        assert {path.name for path in tmp_path.iterdir()} == before - {dead.name}
-    finally:
-        os.close(held)
-    remove_orphans(str(tmp_path))
-    assert not alive.exists() and (mine / "s1").is_dir()
 
 
 def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Workspace) -> None:

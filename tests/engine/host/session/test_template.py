@@ -16,7 +16,6 @@ from safeexec import (
     AsyncSandbox,
     AsyncSession,
     CheckpointError,
-    Policy,
     PolicyError,
     Sandbox,
     SandboxError,
@@ -249,18 +248,3 @@ def test_the_thread_for_idle_sessions_never_takes_a_template_for_one_that_nobody
     gc.collect()
     (template,) = box._core._all_templates()._by_name.values()
     assert template.session is not None and not template.session.unowned
-
-
-async def test_the_asynchronous_api(profile: str) -> None:
-    async def prepare(session: AsyncSession) -> None:
-        (await session.run(DATA)).check()
-
-    async with AsyncSandbox(Policy.load(profile), spare=0) as box:
-        rows = await asyncio.gather(*(box.template("data", prepare=prepare) for _ in range(5)))
-        assert [row.prepared for row in rows] == [1] * 5
-        async with box.session(template="data") as one, box.session(template="data") as two:
-            assert (await one.run("rows.append(4)\nrows")).value == [1, 2, 3, 4]
-            assert (await two.run("rows")).value == [1, 2, 3]
-            assert box.templates()[0].sessions == 2
-        await box.drop_template("data")
-        assert box.templates() == []
