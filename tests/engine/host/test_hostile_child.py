@@ -27,7 +27,7 @@ from safeexec.engine.host.session.copy import RESUME_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
 from safeexec.engine.syscalls.numbers import numbers
 from tests.conftest import OpenSession
-from tests.engine.host.inside import SERVER, ended_at_rest, frozen, newest_copy, rests
+from tests.engine.host.inside import SPEAKS, ended_at_rest, frozen, newest_copy, rests
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -38,15 +38,7 @@ SOON = 45.0
 """Seconds: a host that waits longer for a hostile child waits too long. All its waits together are less."""
 GROWTH = 400 << 10
 """KiB by which the host's peak may grow over frames of 64 MiB."""
-OWN = f"""{SERVER}
-import os, socket, struct, time
-import msgspec
-"""
-OWN += """
-pack = msgspec.msgpack.encode
-
-def say(*payloads, to=server.link.socket):
-    to.sendall(b"".join(struct.pack("<I", len(payload)) + server.link.token + payload for payload in payloads))
+OWN = f"""{SPEAKS}
 
 def many(item, bytes):
     count = bytes // len(item)

@@ -30,13 +30,8 @@ def killed(session: Session, source: str, **options: Any) -> Result:
     return result
 
 
-@pytest.mark.parametrize("profile", ["calculator", "plugin", "confined-python"])
-def test_a_timeout_restores_the_session(open_session: OpenSession, profile: str) -> None:
-    result = killed(open_session(profile=profile), FOREVER, timeout=0.2)
-    assert result.outcome == "timeout" and "0.2 s" in result.error.message
-
-
 SPINS = [
+    FOREVER,
     C_CALL,
     "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
     "[0] * 3 and max(iter(int, 1))",
@@ -47,7 +42,8 @@ SPINS = [
 def test_nothing_that_guest_code_calls_or_catches_outlasts_its_deadline(open_session: OpenSession) -> None:
     session = open_session(wall_seconds=0.2)
     for source in SPINS:
-        assert killed(session, source).outcome == "timeout", source
+        result = killed(session, source)
+        assert result.outcome == "timeout" and "0.2 s" in result.error.message, source
     for timeout in (0, -1, float("nan"), 10_000):
         with pytest.raises(PolicyError, match="max_wall_seconds"):
             session.run("1", timeout=timeout)

@@ -8,13 +8,6 @@ from safeexec import Sandbox, Session
 from safeexec.results.observation import png_size
 
 
-@pytest.mark.parametrize("call", ["print(half)", "sys.stdout.write(half)"])
-def test_half_of_a_character_that_is_printed_is_one_error(session: Session, call: str) -> None:
-    error = session.run(f"import sys\nhalf = chr(0xd800)\n{call}").error
-    assert error is not None and error.type == "UnicodeEncodeError"
-    assert error.traceback.count("UnicodeEncodeError") == 1
-
-
 def test_without_an_input_what_is_registered_with_atexit_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_HOST", "1")
     with Sandbox("confined-python") as sandbox, sandbox.session() as session:

@@ -89,13 +89,6 @@ async def test_the_same_on_an_event_loop() -> None:
         assert (await session.run("x + 1")).value == 42
 
 
-@pytest.mark.parametrize("value", ["print", "{'a': [(1, print)]}", "[[object()]]"])
-def test_an_object_of_the_child_reaches_no_tool(sandbox: Sandbox, value: str) -> None:
-    result = sandbox.run(f"echo({value})")
-    assert result.error is not None and result.error.type == "TypeError"
-    assert "argument" in result.error.message and [call.outcome for call in result.tool_calls] == ["error"]
-
-
 def test_a_default_that_may_be_a_secret_is_not_shown() -> None:
     def fetch(url: str, key: str = "sk-secret", *, retries: int = 3, client: Any = {"key": "sk-secret"}) -> str:  # noqa: B006
         return url

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
 from safeexec.engine.host.tools.tool import contained
+from tests.engine.host.inside import SPEAKS
 from tests.footprint import until
 
 
@@ -109,12 +110,12 @@ class HostTrouble(Exception):
         ("price('a', 2)", "TypeError: price() too many positional arguments; it is price("),
         ("price(7)", "TypeError: price() argument 'item': expected str, got int 7"),
         (
-            "echo(1, len)",
-            "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function",
+            "echo(1, {'a': [(1, len)]})",
+            "TypeError: echo() inside an argument: a tool cannot call back into the sandbox; pass data, not a function",
         ),
         (
-            "echo(object())",
-            "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
+            "echo([[object()]])",
+            "TypeError: echo() inside an argument: a value of type object cannot cross to the host; pass ",
         ),
         (
             "echo('x' * (17 << 20))",
@@ -333,29 +334,19 @@ def test_calls_from_two_guest_threads_take_turns() -> None:
 
 # A guest that has left the language layer and speaks to the host itself
 
-FORGE = """
-import os, struct
-import msgspec
-caller = next(cell.cell_contents for cell in note.__closure__ if callable(cell.cell_contents)).__self__
-fd = caller.link.socket.fileno()
-def frame(*message):
-    payload = msgspec.msgpack.encode(message)
-    return struct.pack("<I", len(payload)) + caller.link.token + payload
-def say(*message):
-    os.write(fd, frame(*message))
-"""
+CALL = "pack(('tool-call', 1, 'note', b'\\x92\\x90\\x80'))"
 
 
 @pytest.mark.parametrize(
     "forgery",
     [
-        "say('tool-call', 1, 'no_such_tool', b'\\x92\\x90\\x80')",
-        "say('tool-call', 1, 'note', b'garbage')",
-        "say('tool-call', 1, 'note', b'\\x92\\x91\\x01')",
-        "os.write(fd, frame('tool-call', 1, 'note', b'\\x92\\x90\\x80') * 2)",
-        "say('tool-call', 1, 'note', b't' + b'\\xff' * 100)",
-        "say('tool-call', 1, 'note', b'x' * (20 << 20))",
-        "os.write(fd, frame('done', 'ok') + frame('tool-call', 1, 'note', b'\\x92\\x90\\x80'))",
+        "say(pack(('tool-call', 1, 'no_such_tool', b'\\x92\\x90\\x80')))",
+        "say(pack(('tool-call', 1, 'note', b'garbage')))",
+        "say(pack(('tool-call', 1, 'note', b'\\x92\\x91\\x01')))",
+        f"say({CALL}, {CALL})",
+        "say(pack(('tool-call', 1, 'note', b't' + b'\\xff' * 100)))",
+        "say(pack(('tool-call', 1, 'note', b'x' * (20 << 20))))",
+        f"say(pack(('done', 'ok')), {CALL})",
     ],
 )
 def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging: Session, forgery: str) -> None:
@@ -363,7 +354,7 @@ def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging
     before it is back.
     """
     forging.run("kept = 'safe'").check()
-    result = forging.run(FORGE + forgery + "\nwhile True: pass", timeout=20)
+    result = forging.run(SPEAKS + forgery + "\nwhile True: pass", timeout=20)
     if result.ok:
         # The forged end of the step was believed; what came after it was not.
         result = forging.run("kept = 'lost'")
