@@ -68,11 +68,7 @@ class Rules:
         own = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | own
         """Attribute names that no program writes."""
-        self.members = {
-            module: refused
-            for module in {*refusals.NAMES, *(name.rpartition(".")[0] for name in taken(plan))} - {""}
-            if module_access(module, plan).allowed and (refused := refused_names(module, plan))
-        }
+        self.members = refused_names(plan)
         """Open module → its names that some row or line refuses."""
         if module_access("builtins", plan).allowed:
             self.members["builtins"] = self.denied_builtins - {"input"}

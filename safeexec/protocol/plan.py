@@ -5,6 +5,7 @@ The host decides (`policy.plans`), the zygote and the child apply. All here is p
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -24,7 +25,7 @@ class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
     rule: str = ""
 
 
-class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
+class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The language layer as data: what the compiler, the builtins and the importer refuse in a child.
 
     `mode` ``python`` compiles any source with the real builtins and the real import (kernel confinement only).
@@ -53,6 +54,17 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Absolute paths that can be read beside the workspace."""
     stdin: bool = False
     """True if the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
+
+    @cached_property
+    def above(self) -> dict[str, str]:
+        """Package → the first line of `imports` for a module below it, which opens the way down."""
+        found: dict[str, str] = {}
+        for name in self.imports:
+            package = name.rpartition(".")[0]
+            while package and package not in found:  # else those above it are there, too
+                found[package] = name
+                package = package.rpartition(".")[0]
+        return found
 
     @property
     def has_files(self) -> bool:

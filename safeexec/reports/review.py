@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import msgspec
 
-from safeexec.common.matching import suggestion
+from safeexec.common.matching import Suggestions
 from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import WORDS, name_access
 from safeexec.engine.policy.checks import is_hinted, is_module, lacking_part
@@ -43,7 +43,11 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """Return what the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     judge = Judge(policy)
-    restricted = (_modules(policy, judge.plan), _settings(policy), _attributes(policy), _hints(policy, judge))
+    meant = Suggestions()
+    restricted = (
+        *(_modules(policy, judge.plan, meant), _settings(policy)),
+        *(_attributes(policy, meant), _hints(policy, judge)),
+    )
     parts = () if policy.language.mode == "python" else restricted
     return [*_whole(policy), *(finding for part in parts for finding in part), *_paths(policy)]
 
@@ -93,7 +97,7 @@ _OLD = {
 }
 
 
-def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
+def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
@@ -113,23 +117,34 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
             row = refusals.of_name(module, name)
             if row is not None and not name_access(module, name, plan).allowed:
                 yield _finding(policy, f"{path}.{name}", f"it stays refused: {row.text}")
-            elif top in sys.stdlib_module_names and not _has(module, name):
+            elif top in sys.stdlib_module_names and (there := _lacks(module, name)):
                 is_word = name in ("all", "none")
-                hint = f"; write `{module}: {name}`" if is_word else suggestion(name, dir(import_module(module)))
+                hint = f"; write `{module}: {name}`" if is_word else meant.end(name, there)
                 yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")
 
 
-def _has(module: str, name: str) -> bool:
-    """Tell whether a module of the standard library has the name, or one below it. Others are not imported for this."""
+_ACT = ("antigravity", "idlelib", "lib2to3", "test", "this", "turtledemo")
+"""Packages of the standard library that do something when they are imported: one opens a browser. So do private
+modules: `venv.__main__` makes environments of the arguments of this program.
+"""
+
+
+def _lacks(module: str, name: str) -> list[str]:
+    """Return the names of a module of the standard library that has neither this one nor a module of it; nothing where
+    it has, or nobody knows. Others are not imported for this, nor what acts then.
+    """
+    parts, first = module.split("."), name.partition(".")[0]
+    if module not in sys.modules and (parts[0] in _ACT or any(part[0] == "_" for part in parts)):
+        return []
     try:
-        if hasattr(import_module(module), name.partition(".")[0]):
-            return True
+        there = import_module(module)
     except Exception:  # a module of another system, or one that needs what is not here
-        return True
+        return []
     try:
-        return find_spec(f"{module}.{name}") is not None
+        known = hasattr(there, first) or find_spec(f"{module}.{first}") is not None
     except ImportError:  # of a module that is no package
-        return False
+        known = False
+    return [] if known else dir(there)
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
@@ -167,17 +182,16 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
                 yield _finding(policy, f"imports.{module}", text, harmless=True)
 
 
-def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
+def _attributes(policy: PolicyData, meant: Suggestions) -> Iterator[PolicyFinding]:
     """Yield what is refused and does not exist, so that something else stays open; and what nothing refuses."""
     for name in policy.attributes.danger_allow:
         if name not in REFUSED_ATTRIBUTES and _is_own(policy.origin(f"attributes.danger_allow.{name}"), policy):
-            text = f"nothing refuses it{suggestion(name, REFUSED_ATTRIBUTES)}"
+            text = f"nothing refuses it{meant.end(name, REFUSED_ATTRIBUTES)}"
             yield _finding(policy, f"attributes.danger_allow.{name}", text, harmless=True)
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
-        if module.partition(".")[0] in sys.stdlib_module_names and not _has(module, leaf):
-            hint = suggestion(leaf, dir(import_module(module)))
-            yield _finding(policy, f"attributes.refuse.{name}", f"{module} has no such name{hint}")
+        if module.partition(".")[0] in sys.stdlib_module_names and (there := _lacks(module, leaf)):
+            yield _finding(policy, f"attributes.refuse.{name}", f"{module} has no such name{meant.end(leaf, there)}")
 
 
 def _hints(policy: PolicyData, judge: Judge) -> Iterator[PolicyFinding]:

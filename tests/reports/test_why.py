@@ -24,6 +24,7 @@ from safeexec.language.rules import rules_of
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.why import KEYWORDS, Judge, construct_of
 from tests.language.constructs import SAMPLES
+from tests.untrusted.doubling import SLACK, growth
 
 ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
@@ -454,6 +455,18 @@ def test_a_hostile_program_is_refused_before_each_name_is_judged(kind: str, monk
     except PolicyError:
         pass
     assert len(asked) <= MAX_NAMES and all(name.count(".") < MAX_PARTS for name in asked)
+
+
+@pytest.mark.parametrize("refuses", ["imports: {{any: {{except: [{}]}}}}", "attributes: {{refuse: [{}]}}"])
+def test_a_card_of_many_refused_names_takes_no_more_time_for_each(refuses: str) -> None:
+    """4,900 took 12 s; those of lines of `imports`, 64 deep, 7 s."""
+
+    def policy(size: int) -> Policy:
+        return Policy.from_yaml(
+            "extends: data-analysis\n" + refuses.format(", ".join(f"a{at}.b" for at in range(size)))
+        )
+
+    assert growth(lambda policy: policy.card(), policy, 300, 4_800) < SLACK
 
 
 MARKS = "\u0301" * 20_000 + "\u0316" * 20_000

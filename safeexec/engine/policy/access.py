@@ -129,7 +129,7 @@ def _line(module: str, plan: LanguagePlan) -> _Ruling:
                 return _Ruling(Access(True, rule=entry.rule), entry, own=not part)
             reason = _ONLY_NAMES if entry.names is not None else _BY_POLICY
             return _Ruling(Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule))
-    if (below := _below(module, plan)) is not None:
+    if (below := plan.above.get(module)) is not None:
         return _Ruling(Access(True, rule=plan.imports[below].rule), passage=not _by_word(module, plan).allowed)
     for name in parents(module):
         if rule := plan.rules.get(f"imports.{name}"):
@@ -166,12 +166,6 @@ def _covers(entry: ImportPlan, part: str) -> bool:
     return (entry.names is None or bool(steps & entry.names)) and not steps & entry.refused
 
 
-def _below(module: str, plan: LanguagePlan) -> str | None:
-    """Return a line for a module below this one: it opens the way down."""
-    prefix = module + "."
-    return next((name for name in plan.imports if name.startswith(prefix)), None)
-
-
 def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     """Return whether guest code may write this name of this module, a submodule's too, and why not."""
     module = refusals.canonical(module)
@@ -182,7 +176,7 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     dotted = f"{module}.{name}"
     if dotted in plan.refused_attributes:
         return Access(False, _BY_POLICY, plan.refused_attributes[dotted])
-    if dotted in plan.imports or _below(dotted, plan) is not None:
+    if dotted in plan.imports or dotted in plan.above:
         return module_access(dotted, plan)
     if rule := plan.rules.get(f"imports.{dotted}"):
         entry = plan.imports.get(module)
@@ -219,12 +213,19 @@ def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
     return True
 
 
-def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """Return the names of an open module that some row or line refuses; none of one of which a list is open."""
-    module = refusals.canonical(module)
-    found = set(refusals.NAMES.get(module, ()))
-    found |= {name.rpartition(".")[2] for name in taken(plan) if name.rpartition(".")[0] == module}
-    return frozenset(name for name in found if not name_access(module, name, plan).allowed)
+def refused_names(plan: LanguagePlan) -> dict[str, frozenset[str]]:
+    """Return each open module of which some row or line refuses names, with these names."""
+    found = {module: set(rows) for module, rows in refusals.NAMES.items()}
+    for module, _, name in (path.rpartition(".") for path in taken(plan)):
+        if module not in found:
+            found[module] = set(refusals.NAMES.get(refusals.canonical(module), ()))
+        found[module].add(name)
+    refused = {
+        module: frozenset(name for name in names if not name_access(module, name, plan).allowed)
+        for module, names in found.items()
+        if module and module_access(module, plan).allowed
+    }
+    return {module: names for module, names in refused.items() if names}
 
 
 def taken(plan: LanguagePlan) -> Iterator[str]:

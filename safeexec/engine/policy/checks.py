@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from pkgutil import iter_modules
 from typing import Any
 
-from safeexec.common.matching import TYPING_ERROR, nearest, suggestion
+from safeexec.common.matching import TYPING_ERROR, suggestion
 from safeexec.engine.policy import requirements
 from safeexec.engine.policy.access import WORDS, is_here, module_of
 from safeexec.engine.policy.loader import Mistake, PolicyFile
@@ -31,7 +31,7 @@ def check_names(source: PolicyFile) -> list[Mistake]:
         for at, name in _written(_said(source, path), path)
         if (text := wrong(name))
     ]
-    return [*found, *_imports(source), *_hints(source), *_rest(source)]
+    return [*found, *_unknown(source), *_imports(source), *_hints(source), *_rest(source)]
 
 
 def _said(source: PolicyFile, path: str) -> Any:
@@ -42,27 +42,6 @@ def _said(source: PolicyFile, path: str) -> Any:
 
 def _is_dotted(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
-
-
-def _builtin(name: str) -> str:
-    return "" if name in BUILTINS else f"Python has no builtin {name}{suggestion(name, BUILTINS)}"
-
-
-def _mechanism(name: str) -> str:
-    for one in map(str.strip, name.split(" or ")):
-        if one not in PROTECTIONS:
-            return f"no mechanism is called {one!r}" + (suggestion(one, PROTECTIONS) or _known_are(PROTECTIONS))
-    return ""
-
-
-def _construct(name: str) -> str:
-    if name in CONSTRUCTS:
-        return ""
-    return f"no construct is called {name!r}{suggestion(name, CONSTRUCTS) or _known_are(CONSTRUCTS)}"
-
-
-def _known_are(words: Iterable[str]) -> str:
-    return f"; known are {', '.join(words)}"
 
 
 def _attribute(name: str) -> str:
@@ -94,9 +73,6 @@ def _asked(name: str) -> str:
 
 
 _WRONG: dict[str, Callable[[str], str]] = {
-    "builtins": _builtin,
-    "require": _mechanism,
-    "language.constructs": _construct,
     "attributes.danger_allow": _bare_attribute,
     "attributes.refuse": _attribute,
     "danger_allow_modules": lambda name: "" if _is_dotted(name) else f"{name!r} is no name",
@@ -106,6 +82,24 @@ _WRONG: dict[str, Callable[[str], str]] = {
     "tools.approval": _asked,
 }
 """Setting that lists names → what is wrong with one of them; "" for nothing."""
+
+
+_KNOWN: dict[str, tuple[str, Collection[str]]] = {
+    "builtins": ("Python has no builtin {}", BUILTINS),
+    "require": ("no mechanism is called {!r}", PROTECTIONS),
+    "language.constructs": ("no construct is called {!r}", CONSTRUCTS),
+}
+"""Setting that lists words → what is said of one that is not known, and all that are."""
+
+
+def _unknown(source: PolicyFile) -> Iterable[Mistake]:
+    """Yield words that are not known."""
+    for path, (text, known) in _KNOWN.items():
+        there_are = "" if known is BUILTINS else f"; known are {', '.join(known)}"
+        for at, name in _written(_said(source, path), path):
+            words = map(str.strip, name.split(" or ")) if path == "require" else (name,)
+            if (word := next((word for word in words if word not in known), None)) is not None:
+                yield source.mistake(at, text.format(word) + (source.meant.end(word, known) or there_are))
 
 
 def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -124,8 +118,12 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
         known = [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
         if not _is_dotted(module):
             yield source.mistake(path, "a module is written as in an import statement, such as numpy or os.path")
-        elif not is_module(module) and top not in _OF_DATA and (meant := nearest(module, known, worst=TYPING_ERROR)):
-            yield source.mistake(path, f"no module of this name is installed; did you mean {meant[0]}?")
+        elif (
+            not is_module(module)
+            and top not in _OF_DATA
+            and (meant := source.meant.nearest(module, known, worst=TYPING_ERROR))
+        ):
+            yield source.mistake(path, f"no module of this name is installed; did you mean {meant}?")
         elif top in sys.stdlib_module_names and (lacking := lacking_part(module)):
             yield source.mistake(path, lacking)
         for where, name in _written(entry, path):

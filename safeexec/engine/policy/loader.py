@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 from msgspec import UnsetType
 
-from safeexec.common.matching import suggestion
+from safeexec.common.matching import Suggestions
 from safeexec.common.text import shorten
 from safeexec.engine.policy.document import Choice, Document, Edit
 from safeexec.errors import PolicyError
@@ -68,6 +68,7 @@ class PolicyFile(msgspec.Struct, frozen=True):
     mistakes: list[Mistake] = []
     dropped: list[str] = []
     """The dotted paths of the settings that are wrong and were taken out."""
+    meant: Suggestions = msgspec.field(default_factory=Suggestions)
 
     def mistake(self, path: str, text: str) -> Mistake:
         """Return a mistake at the place where `path`, or the nearest thing above it, is written."""
@@ -140,7 +141,7 @@ def _check(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
     try:
         _fits(value, expected)
     except msgspec.ValidationError as error:
-        source.mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
+        source.mistakes.append(source.mistake(path, _complaint(value, arms, str(error), path, source)))
         return False
     return True
 
@@ -151,7 +152,9 @@ def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: st
     for key in list(value):
         where = f"{path}.{key}" if path else key
         if key not in fields:
-            hint = _elsewhere(key, struct) or suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
+            hint = (
+                _elsewhere(key, struct) or source.meant.end(key, fields) or f"; the keys here are {', '.join(fields)}"
+            )
             source.mistakes.append(source.mistake(where, f"unknown key{hint}"))
             _drop(value, key, where, source)
         elif not _check(value[key], fields[key], where, source):
@@ -186,7 +189,7 @@ def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> N
     source.dropped.append(path)
 
 
-def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
+def _complaint(value: Any, arms: list[Any], error: str, path: str, source: PolicyFile) -> str:
     """Return what was expected and what was found, in words of the policy language."""
     unit = UNITS.get(path.rpartition("_")[2], "")
     if error.startswith("Expected `") and (">" in error or "<" in error):
@@ -197,7 +200,7 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
     words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
     expected = [" or ".join(words)] if words else []
     expected += [_in_words(arm, unit) for arm in bare if arm is not NoneType and get_origin(arm) is not Literal]
-    return f"expected {', or '.join(expected)}; found {kind_of(value)}{_remedy(value, bare, words)}"
+    return f"expected {', or '.join(expected)}; found {kind_of(value)}{_remedy(value, bare, words, source)}"
 
 
 def _in_words(arm: Any, unit: str) -> str:
@@ -213,7 +216,7 @@ def _in_words(arm: Any, unit: str) -> str:
     return {str: "text", bool: "true or false"}.get(arm, str(arm))
 
 
-def _remedy(value: Any, arms: list[Any], words: list[str]) -> str:
+def _remedy(value: Any, arms: list[Any], words: list[str], source: PolicyFile) -> str:
     """Return what to write instead of a value that is none of these types, nor one of the `words`; "" if unknown."""
     kinds = {get_origin(arm) for arm in arms}
     if isinstance(value, list) and dict in kinds:
@@ -224,7 +227,7 @@ def _remedy(value: Any, arms: list[Any], words: list[str]) -> str:
         return f"; did you mean {_SWITCHES[value]}?"
     if isinstance(value, bool):
         return ""
-    if words and (hint := suggestion(value, words)):
+    if words and (hint := source.meant.end(value, words)):
         return hint
     verb, _, names = value.replace(":", " ", 1).partition(" ")
     if Choice in arms and verb in ("except", "add", "remove") and (chosen := names.strip(" []")):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from safeexec.common.matching import TYPING_ERROR, nearest, suggestion
+from safeexec.common.matching import TYPING_ERROR
 from safeexec.common.text import spelt
 from safeexec.engine.policy.access import STDLIB, WORDS
 from safeexec.engine.policy.checks import check_names, is_module
@@ -229,16 +229,15 @@ class _Draft:
         """Note a slip in a name that is not inherited: `none` says nothing then, and another module stays open."""
         if any(known == module or known.startswith(f"{module}.") or known in WORDS for known in inherited):
             return
-        meant = nearest(module, inherited, worst=TYPING_ERROR)
-        if meant and not is_module(module):
-            text = f"{module} is not inherited, so nothing is taken away; did you mean {meant[0]}?"
+        if not is_module(module) and (meant := source.meant.nearest(module, inherited, worst=TYPING_ERROR)):
+            text = f"{module} is not inherited, so nothing is taken away; did you mean {meant}?"
             self._note(source.mistake(f"imports.{module}", text))
 
     def _check_removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """Check that what is taken away is there."""
         for index, name in enumerate(names):
             if name not in inherited:
-                text = f"{name} is not inherited{suggestion(name, inherited)}"
+                text = f"{name} is not inherited{source.meant.end(name, inherited)}"
                 self._note(source.mistake(f"{path}.remove[{index}]", text))
 
     def _note(self, mistake: Mistake) -> None:

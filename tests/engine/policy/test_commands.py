@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -81,6 +82,15 @@ def test_a_policy_as_it_is_shown_has_no_finding(capsys, mine):
 def test_check_looks_at_what_changes_nothing(capsys, mine, text, status, finding):
     found, _, err = run(capsys, "policy", "check", mine(text))
     assert (found, finding in err) == (status, True), err
+
+
+def test_check_imports_no_module_that_acts_then(mine, monkeypatch, tmp_path):
+    """A stranger's policy had `venv.__main__` make an environment of each argument, and could open a browser."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["safeexec", "made"])
+    names = "this: [x], venv.__main__: [x], venv: [__main__.x]"
+    assert not Policy.load(mine(f"imports: {{{names}}}\nattributes: {{refuse: [this.x, venv.__main__.x]}}")).check()
+    assert not (tmp_path / "made").exists() and "this" not in sys.modules
 
 
 def test_check_says_nothing_of_a_list_that_another_file_has(capsys, tmp_path):
