@@ -31,6 +31,8 @@ POLL_MILLISECONDS = 50
 """How often a question to the person looks whether it was given up."""
 HISTORY = 1000
 """Cells that are remembered, of this kernel's life."""
+MAX_REMEMBERED = 100_000
+"""Characters of a cell that is remembered: 60 of 8 MB each, which no session runs, stayed as 600 MB."""
 MAX_SOURCE = 10_000
 """Characters that are asked whether they are complete, or what stands at the cursor: of more, its line is. The tokens
 of one line take quadratic time at worst: these half a second.
@@ -115,7 +117,7 @@ class SafeexecKernel(Page, Kernel):
         cell_meta: object = None,
         cell_id: object = None,
     ) -> dict[str, Any]:
-        if store_history and code.strip():
+        if store_history and len(code) <= MAX_REMEMBERED and code.strip():
             self._cells.append((self.execution_count, code))
         self._allow_stdin = allow_stdin
         try:
