@@ -457,14 +457,12 @@ def test_a_hostile_program_is_refused_before_each_name_is_judged(kind: str, monk
     assert len(asked) <= MAX_NAMES and all(name.count(".") < MAX_PARTS for name in asked)
 
 
-@pytest.mark.parametrize("refuses", ["imports: {{any: {{except: [{}]}}}}", "attributes: {{refuse: [{}]}}"])
-def test_a_card_of_many_refused_names_takes_no_more_time_for_each(refuses: str) -> None:
-    """4,900 took 12 s; those of lines of `imports`, 64 deep, 7 s."""
+def test_a_card_of_many_refused_names_takes_no_more_time_for_each() -> None:
+    """4,900 took 12 s."""
 
     def policy(size: int) -> Policy:
-        return Policy.from_yaml(
-            "extends: data-analysis\n" + refuses.format(", ".join(f"a{at}.b" for at in range(size)))
-        )
+        names = ", ".join(f"a{at}.b" for at in range(size))
+        return Policy.from_yaml(f"imports: {{any: {{except: [{names}]}}}}")
 
     assert growth(lambda policy: policy.card(), policy, 300, 4_800) < SLACK
 
