@@ -123,18 +123,14 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
                 yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")
 
 
-_ACT = ("antigravity", "idlelib", "lib2to3", "test", "this", "turtledemo")
-"""Packages of the standard library that do something when they are imported: one opens a browser. So do private
-modules: `venv.__main__` makes environments of the arguments of this program.
-"""
-
-
 def _lacks(module: str, name: str) -> list[str]:
     """Return the names of a module of the standard library that has neither this one nor a module of it; nothing where
-    it has, or nobody knows. Others are not imported for this, nor what acts then.
+    it has, or nobody knows. Others are not imported for this, nor what is of no use in a sandbox (`antigravity` opens a
+    browser), nor private modules (`venv.__main__` makes environments of the arguments of this program).
     """
-    parts, first = module.split("."), name.partition(".")[0]
-    if module not in sys.modules and (parts[0] in _ACT or any(part[0] == "_" for part in parts)):
+    first = name.partition(".")[0]
+    acts = refusals.of_module(module) is not None or any(part[0] == "_" for part in module.split("."))
+    if module not in sys.modules and acts:
         return []
     try:
         there = import_module(module)

@@ -43,7 +43,8 @@ MODULES: Final = by_name(
     {
         "subprocess multiprocessing pty concurrent.futures.process asyncio.subprocess _posixsubprocess": PROCESS,
         "socket _socket ssl _ssl socketserver http.client http.server http.cookiejar urllib.request urllib.robotparser "
-        "ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref asyncore asynchat webbrowser": NETWORK,
+        "ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref asyncore asynchat webbrowser "
+        "antigravity": NETWORK,
         "ctypes _ctypes": MEMORY,
         "pdb bdb tkinter _tkinter turtle turtledemo curses _curses readline idlelib": DISPLAY,
     }
