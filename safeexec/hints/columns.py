@@ -17,7 +17,7 @@ _APPLIED = {
     "pandas.DataFrame": "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with whole columns, `df['a'] + df['b']`.",
     "pandas.GroupBy": "`apply` of a groupby leaves out the columns that it groups by: in the function the value of the group is `group.name`.",
 }
-"""What `apply` of a frame, or of a groupby, gives to the function."""
+"""Kind of object → how its `apply` calls the function."""
 _MOST_LABELS = 2000
 _OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
 """Methods of a frame that take `numeric_only`."""

@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What the values of a failing expression are, in words: of plain data its text, of a table its columns, of an array its
-shape. A rule of any library, and of any release, can say these. No code of the program runs for it.
+"""Tells the values of a failing expression, in words: plain data by its text, a table by its columns, an array by its
+shape. That holds for any library, and for any release. No code of the program runs for it.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
 
     @property
     def is_looped_over(self) -> bool:
-        """Whether the failing expression is what a loop or a comprehension goes through."""
+        """Tell whether the failing expression is what a loop or a comprehension goes through."""
         looped = (ast.For, ast.AsyncFor, ast.comprehension)
         said = ast.dump(self.expression) if self.expression else ""
         return any(isinstance(tree, looped) and ast.dump(tree.iter) == said for tree in walk(self.source))

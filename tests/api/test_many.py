@@ -210,7 +210,7 @@ def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 def test_sessions_opened_used_and_closed_take_no_memory(count: int) -> None:
-    """What else they leave: `engine/host/test_leaks.py`."""
+    """Other leftovers: `engine/host/test_leaks.py`."""
 
     def held(used: int) -> int:
         for number in range(used):

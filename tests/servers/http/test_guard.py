@@ -68,7 +68,7 @@ def scope(method: str, path: str) -> dict[str, Any]:
 
 
 def for_one() -> Tenancy:
-    """What a server of one tenant holds."""
+    """A server of one tenant."""
     return Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
 
 
