@@ -45,8 +45,10 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
     judge = Judge(policy)
     meant = Suggestions()
     restricted = (
-        *(_modules(policy, judge.plan, meant), _settings(policy)),
-        *(_attributes(policy, meant), _hints(policy, judge)),
+        _modules(policy, judge.plan, meant),
+        _settings(policy),
+        _attributes(policy, meant),
+        _hints(policy, judge),
     )
     parts = () if policy.language.mode == "python" else restricted
     return [*_whole(policy), *(finding for part in parts for finding in part), *_paths(policy)]
@@ -98,21 +100,19 @@ _OLD = {
 
 
 def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iterator[PolicyFinding]:
-    fetched = coming(policy)
+    fetched, edits = coming(policy), _edits(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         top = module.partition(".")[0]
         if _is_own(rule, policy) and top not in fetched:
-            lacking = lacking_part(module) if is_module(module) else "the module is not installed"
+            lacking = lacking_part(module, meant) if is_module(module) else "the module is not installed"
             if lacking and top not in sys.stdlib_module_names:
                 yield PolicyFinding(rule, path, lacking, harmless=True)
         if (row := refusals.of_module(module)) is not None:
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
         written = [*(chosen.names or ())]
         if chosen.names is None and module not in WORDS:  # what `add` writes to it shows in no selection
-            below = {f"imports.{other}" for other in policy.imports}
-            edits = [key for key in policy.origins if key.startswith(f"{path}.") and key not in below]
-            written = [key.removeprefix(f"{path}.") for key in edits]
+            written = edits[path]
         for name in dict.fromkeys(written):
             row = refusals.of_name(module, name)
             if row is not None and not name_access(module, name, plan).allowed:
@@ -121,6 +121,19 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
                 is_word = name in ("all", "none")
                 hint = f"; write `{module}: {name}`" if is_word else meant.end(name, there)
                 yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")
+
+
+def _edits(policy: PolicyData) -> dict[str, list[str]]:
+    """Return the names that the edits of each module's line name: path of the line → the names."""
+    found: dict[str, list[str]] = {f"imports.{module}": [] for module in policy.imports}
+    for key in policy.origins:
+        above, _, name = key.rpartition(".")
+        while key not in found and above:
+            if above in found:
+                found[above].append(name)
+            above, _, part = above.rpartition(".")
+            name = f"{part}.{name}"
+    return found
 
 
 def _lacks(module: str, name: str) -> list[str]:

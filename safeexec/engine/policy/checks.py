@@ -8,7 +8,7 @@ from datetime import datetime
 from pkgutil import iter_modules
 from typing import Any
 
-from safeexec.common.matching import TYPING_ERROR, suggestion
+from safeexec.common.matching import TYPING_ERROR, Suggestions
 from safeexec.engine.policy import requirements
 from safeexec.engine.policy.access import WORDS, is_here, module_of
 from safeexec.engine.policy.loader import Mistake, PolicyFile
@@ -124,22 +124,22 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
             and (meant := source.meant.nearest(module, known, worst=TYPING_ERROR))
         ):
             yield source.mistake(path, f"no module of this name is installed; did you mean {meant}?")
-        elif top in sys.stdlib_module_names and (lacking := lacking_part(module)):
+        elif top in sys.stdlib_module_names and (lacking := lacking_part(module, source.meant)):
             yield source.mistake(path, lacking)
         for where, name in _written(entry, path):
             if not _is_dotted(name):
                 yield source.mistake(where, f"{name!r} is no name")
 
 
-def lacking_part(module: str) -> str:
+def lacking_part(module: str, meant: Suggestions) -> str:
     """Return that the package of a module has no such part, and which was meant; "" where it has. Nothing is
     imported, so that a part which the package makes when it runs counts as one that it does not have.
     """
     above, rest, folders = ("", "", ()) if module in sys.modules else module_of(module)
     if not rest:
         return ""
-    hint = suggestion(rest.partition(".")[0], [found.name for found in iter_modules(folders)])
-    return f"{above} has no module of this name{hint}"
+    parts = (found.name for found in iter_modules(folders))  # looked for where a suggestion is left
+    return f"{above} has no module of this name{meant.end(rest.partition('.')[0], parts)}"
 
 
 _OF_DATA = (
