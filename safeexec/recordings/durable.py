@@ -345,8 +345,7 @@ class Durable(SessionRecording):
     def _not_taken(self, what: str, error: Exception) -> StoreError:
         """Undo `what` was done last, as the store did not take it. Returns the error that says so."""
         self._standing = STALE
-        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
-        return kind(f"the {what} could not be stored, and is undone: {one_line(str(error), 400)}")
+        return _of_store(f"the {what} could not be stored, and is undone", error)
 
     def save(self, session: RecordedSession) -> Core[None]:
         """Save the state, if that is due, and begin a new segment with it. By whoever has the turn. Raises
@@ -486,9 +485,7 @@ class Durable(SessionRecording):
         """
         if (error := self._loss) is not None:
             self._loss = None
-            kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
-            told = one_line(str(error), 400)
-            raise kind(f"the session of {self._label!r} is closed, and its last steps could not be stored: {told}")
+            raise _of_store(f"the session of {self._label!r} is closed, and its last steps could not be stored", error)
 
     def _release(self) -> None:
         self._standing, self._left = SUSPENDED, None
@@ -662,3 +659,9 @@ class Durable(SessionRecording):
         self._listed = (session.waits.waiting or _UNKNOWN) if WAITS in claim.parts else None
         session.supervisor.notes_next += recovery.told(left)
         self.writer.add(form.Resumed(step=session.steps.number, now=left.now, state_number=self._state_number))
+
+
+def _of_store(what: str, error: Exception) -> StoreError:
+    """Return the error that says `what` came of an error of the store: `SessionTaken` where that is another owner."""
+    kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
+    return kind(f"{what}: {one_line(str(error), 400)}")
