@@ -143,10 +143,10 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
     if (failure.called, name) == ("dump", "write"):
         yield f"`dump` writes to an open file, `with open(name, 'w') as file: {module}.dump(value, file)`; a text is `{module}.dumps(value)`."
     yield METHODS.get(library_kind(owner), {}).get(name)
-    for said in failure.visible_names() if is_of_python(type(owner)) and not is_module(owner) else ():  # [1].deepcopy()
-        module = failure.lookup(said)
-        known = is_module(module) and module_name(module) in sys.stdlib_module_names and name in public_names(module)
-        if known and callable(attribute_of(module, name)):
+    is_value = is_of_python(type(owner)) and not is_module(owner)
+    for said, its in failure.visible_modules() if is_value else ():  # [1].deepcopy()
+        known = module_name(its) in sys.stdlib_module_names and name in public_names(its)
+        if known and callable(attribute_of(its, name)):
             yield f"It is a function of the module: `{said}.{name}({text})`."
     if not issubclass(type(owner), type):  # [].isEmpty()
         kinds = [class_name(base) for base in bases_of(owner) if is_of_python(base)]

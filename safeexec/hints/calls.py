@@ -13,7 +13,7 @@ from safeexec.common.identity import class_name
 from safeexec.common.matching import TYPING_ERRORS, misspelt, nearest, quoted
 from safeexec.hints import facts
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, attribute_of, bases_of, is_module, members_of, parameters
+from safeexec.hints.objects import CO_VARKEYWORDS, MISSING, attribute_of, bases_of, is_module, members_of, parameters
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.libraries import ARGUMENTS, KEYWORDS
 from safeexec.hints.tables.messages import OF_CALLS
@@ -37,8 +37,6 @@ _ONE_SEQUENCE = (
     "Counter", "deque", "OrderedDict", "heapify",
 )  # fmt: skip
 """Functions of one sequence."""
-
-
 _SIZED = {"random": 0, "standard_normal": 0, "poisson": 1, **dict.fromkeys(("normal", "uniform", "integers"), 2)}
 _SIZED |= {"randint": 2, "binomial": 2}
 """Functions of numpy's generators → how many arguments stand before the size."""
@@ -220,10 +218,9 @@ def _as_one_list(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 def _too_many(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     made = attribute_of(failure.callee, "__init__") if issubclass(type(failure.callee), type) else failure.callee
-    if type(made) is FunctionType and (
-        made.__code__.co_kwonlyargcount or made.__code__.co_flags & 0x08
-    ):  # CO_VARKEYWORDS
-        named = made.__code__.co_varnames[made.__code__.co_argcount :][: made.__code__.co_kwonlyargcount]
+    code = made.__code__ if type(made) is FunctionType else None
+    if code is not None and (code.co_kwonlyargcount or code.co_flags & CO_VARKEYWORDS):
+        named = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         yield f"Give {quoted(named, 8) or 'the others'} by name: `{failure.called or match[1]}(..., {named[0] if named else 'name'}=...)`."
     yield facts.given(failure)
     yield f"`{match[1]}` takes {_count(int(match[2]))}, and is called with {match[3]}."
@@ -241,9 +238,6 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             yield f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
 
 
-_NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'"
-
-
 def _size_as_tuple(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Answer for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
     args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
@@ -258,6 +252,7 @@ def _wrong_count(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     yield f"Call `{match[1].rpartition('.')[2]}` with {match[2]} argument{'' if match[2] in ('1', 'one') else 's'}."
 
 
+_NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'"
 RULES = (
     *OF_CALLS,
     HintRule("TypeError", "", _function_second, ("map", "filter", "reduce")),

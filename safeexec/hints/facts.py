@@ -17,7 +17,7 @@ from safeexec.common.matching import quoted
 from safeexec.common.text import short_repr
 from safeexec.hints.columns import columns_of
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, is_module, is_of_guest, library_class, parameters
+from safeexec.hints.objects import CO_VARARGS, MISSING, is_module, is_of_guest, library_class, parameters
 from safeexec.hints.rules import HintRule
 
 _SHOWN, _ITEMS, _MOST = 60, 20, 4
@@ -82,7 +82,7 @@ def given(failure: Failure) -> str:
         takes, says = f"is called so: {quoted(ways, 3)}", says.partition("\n\n")[2].strip().partition("\n")[0]
     else:
         return ""
-    starred = type(callee) is FunctionType and callee.__code__.co_flags & 0x04  # CO_VARARGS
+    starred = type(callee) is FunctionType and callee.__code__.co_flags & CO_VARARGS
     named = [*([] if starred else names[: len(call.args)]), *[""] * len(call.args)]
     bound = [*zip(named, call.args, strict=False), *((keyword.arg or "**", keyword.value) for keyword in call.keywords)]
     values = [_argument(failure, callee, name, tree) for name, tree in bound[:_MOST]]
@@ -176,7 +176,7 @@ def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"Look at what is given there: {', '.join(f'`{name}` is {what}' for name, what in known.items())}."
 
 
-EARLY = (
+RULES = (
     HintRule("AssertionError", "", _asserted),
     HintRule(
         "ValueError",
@@ -184,8 +184,6 @@ EARLY = (
         _date_format,
     ),
     HintRule("ValueError", "Invalid isoformat string: '(.*)'", _date_format),
-)
-RULES = (
     HintRule("TypeError", r"got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     HintRule(
         "TypeError",

@@ -193,6 +193,12 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 return scope[name]
         return MISSING
 
+    def visible_modules(self) -> Iterator[tuple[str, Any]]:
+        """Yield the modules that the program has imported, each with its name in the program."""
+        for text in self.visible_names():
+            if is_module(found := self.lookup(text)):
+                yield text, found
+
     def resolve(self, tree: ast.AST | None) -> Any:
         """Return the object of an expression of names, attributes, literals and constant indexes, or `MISSING`."""
         match tree:

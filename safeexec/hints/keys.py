@@ -18,6 +18,7 @@ from safeexec.hints.objects import MISSING, attribute_of, bases_of, enum_members
 from safeexec.hints.rules import HintRule
 
 _MOST_KEYS = 2000
+_TAKING_OUT = ("remove", "pop")
 _GET = "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
 
 
@@ -85,12 +86,21 @@ def _of_dict(key: Any, keys: list[Any], text: str) -> Iterator[str]:
     yield f"The keys are {quoted(shown, 10)}; for a key that may be missing use `.get(key, default)`."
 
 
+def _receiver(failure: Failure) -> tuple[Any, str]:
+    """Return the object whose method was called, and its source text."""
+    tree = failure.function.value if isinstance(failure.function, ast.Attribute) else None
+    return failure.resolve(tree), failure.text_of(tree)
+
+
+def _of_method(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Name the key that was meant, of a mapping that was asked by a method."""
+    owner, text = _receiver(failure)
+    if failure.called not in _TAKING_OUT and (keys := _keys_of(owner)):
+        yield from _of_dict(failure.argument, keys, text)
+
+
 def _member_of_set(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    function = failure.function.value if isinstance(failure.function, ast.Attribute) else None
-    owner, text = failure.resolve(function), failure.text_of(function)
-    if failure.called not in ("remove", "pop"):
-        yield from _of_dict(failure.argument, _keys_of(owner) or [], text) if _keys_of(owner) else ()
-        return
+    owner, text = _receiver(failure)
     if type(owner) is set and failure.called == "pop":
         yield f"`{text}` is empty: check `if {text}:` before you pop."
     if type(owner) is set or (owner is MISSING and failure.called == "remove"):
@@ -174,7 +184,8 @@ def _in_database(failure: Failure, match: re.Match[str]) -> Iterator[str | None]
 _OF_INDEX = r"(?:list|tuple|string|array|range object|deque|bytearray|pop) index out of range"
 RULES = (
     HintRule("KeyError", "", _key),
-    HintRule("KeyError", "", _member_of_set),
+    HintRule("KeyError", "", _member_of_set, _TAKING_OUT),
+    HintRule("KeyError", "", _of_method),
     HintRule("KeyError", "", _chosen_from_dict, ("choice", "sample")),
     HintRule("KeyError", "", _field_of_format, ("format", "format_map", "substitute")),
     HintRule("TypeError", "^(?:list|tuple) indices must be integers or slices, not str", _by_name),

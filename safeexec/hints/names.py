@@ -127,9 +127,8 @@ def _of_language(failure: Failure, name: str) -> str | None:
 def _of_imported_module(failure: Failure, name: str) -> str | None:
     """Answer for a name of a module that the program has imported: sqrt(2) after `import math`"""
     used = failure.rest_of_line.startswith(("(", ".")) or name[:1].isupper()
-    for text in failure.visible_names() if used else ():
-        module = failure.lookup(text)
-        found = attribute_of(module, name) if is_module(module) and not name.startswith("_") else MISSING
+    for text, module in failure.visible_modules() if used and not name.startswith("_") else ():
+        found = attribute_of(module, name)
         if found is not MISSING and not is_module(found) and provides(f"{module_name(module)}.{name}", failure.plan):
             return f"It belongs to the module: use `{text}.{name}`."
     return None

@@ -14,6 +14,8 @@ from safeexec.common.identity import class_name, dict_of, dict_of_module, module
 
 MISSING: Any = object()
 MAX_NAMES = 3000
+CO_VARARGS, CO_VARKEYWORDS, CO_COROUTINE = 0x04, 0x08, 0x80
+"""Flags of code objects, as `inspect` has them, which is not imported for this."""
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
@@ -169,7 +171,7 @@ def _of_code(function: FunctionType) -> list[str]:
         every = signature.parameters.values()
         return [one.name for one in every if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     wrapped, code = function.__dict__.get("__wrapped__"), function.__code__
-    if type(wrapped) is FunctionType and code.co_flags & 0x0C:  # CO_VARARGS, CO_VARKEYWORDS
+    if type(wrapped) is FunctionType and code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return parameters(wrapped)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return [name for name in names if name not in ("self", "cls", "_cls")]

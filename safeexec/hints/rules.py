@@ -131,9 +131,9 @@ def _first(failure: Failure) -> str:
     named = re.search(r"'(?:\w+\.)*(\w+)'(?: object)?|^(list|tuple|string) ind", failure.message)
     kind = {"string": "str"}.get(named[2], named[1] or named[2]) if named else ""
     values = [(tree, failure.resolve(tree)) for tree in failure.operands()]
-    fitting = [tree for tree, value in values if value is MISSING or class_name(type(value)) == kind]
-    fitting.sort(key=lambda tree: failure.resolve(tree) is MISSING)
-    return failure.text_of(next(iter(fitting), None), "values")
+    of_kind = [tree for tree, value in values if value is not MISSING and class_name(type(value)) == kind]
+    unknown = [tree for tree, value in values if value is MISSING]
+    return failure.text_of(next(iter(of_kind + unknown), None), "values")
 
 
 def _text(failure: Failure) -> str:

@@ -15,7 +15,7 @@ from safeexec.hints.tables import messages
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
 _OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents, facts)
-RULES = HintRules([*facts.EARLY, *(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES), *facts.LAST])
+RULES = HintRules([*(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES), *facts.LAST])
 """Rules that look at the objects, then those that follow from the message alone, last the facts alone."""
 
 

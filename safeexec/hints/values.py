@@ -16,6 +16,7 @@ from safeexec.common.matching import quoted
 from safeexec.hints.choice import choose
 from safeexec.hints.failure import Failure, name_of, walk
 from safeexec.hints.objects import (
+    CO_COROUTINE,
     MISSING,
     attribute_names,
     attribute_of,
@@ -47,7 +48,7 @@ def _not_awaited(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     made = next((tree for tree in failure.operands() if type(failure.resolve(tree)) is CoroutineType), None)
     text = failure.text_of(made, "f()")
     subject = f"`{text}` is a coroutine that" if made else "A coroutine"
-    if failure.place is not None and failure.place.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
+    if failure.place is not None and failure.place.frame.f_code.co_flags & CO_COROUTINE:
         yield f"{subject} was not awaited: write `await {text}` (for several: `await asyncio.gather(*coroutines)`)."
     yield f"{subject} was not awaited: write `await {text}` inside an `async def`; outside of one `asyncio.run({text})` runs it."
 
