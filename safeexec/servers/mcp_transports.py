@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -26,10 +26,9 @@ from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.account import apart, count_taken, count_untaken
 from safeexec.servers.mcp import McpServer
-from safeexec.servers.output import FLUSH_SECONDS, Output
+from safeexec.servers.streams import FLUSH_SECONDS, Input, Output
 from safeexec.servers.wire import MAX_ITEMS
 from safeexec.untrusted.json_shapes import check_parts, shaped
-from safeexec.untrusted.lines import Lines
 
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
@@ -74,7 +73,7 @@ class _Client:
     def __init__(self, protocol: MCPServer, read: int, write: int) -> None:
         protocol.streamable_http_app()  # 0.2 ms; its manager alone gives the server that every transport runs
         self._server = protocol.session_manager.app
-        self._read = read
+        self._input = Input(read, MAX_REQUEST)
         self._output = Output(write, self._leave)
         self._writing = asyncio.Lock()
         self._calls = 0
@@ -108,29 +107,8 @@ class _Client:
         self._over.set()
 
     async def _take(self, passed: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        lines = Lines(MAX_REQUEST)
-        while data := await self._some():
-            for line in lines.feed(data):
-                if line is None or line.strip():
-                    await self._pass_on(await apart(len(line or b""), _message, line), passed)
-
-    async def _some(self) -> bytes:
-        """Return what comes next of the input; nothing at its end."""
-        loop, there = asyncio.get_running_loop(), asyncio.Event()
-        while True:
-            there.clear()
-            with suppress(PermissionError):  # a file has all of it at once
-                loop.add_reader(self._read, there.set)
-                try:
-                    await there.wait()
-                finally:
-                    loop.remove_reader(self._read)
-            try:
-                return os.read(self._read, 1 << 16)
-            except BlockingIOError:
-                continue  # another process has read it
-            except OSError:  # the other end of a socket, or the terminal, is gone
-                return b""
+        async for line in self._input.lines():
+            await self._pass_on(await apart(len(line or b""), _message, line), passed)
 
     async def _pass_on(
         self, message: JSONRPCMessage | bytes, passed: MemoryObjectSendStream[SessionMessage | Exception]

@@ -1,4 +1,4 @@
-"""The descriptor on which the one client of a server reads its answers."""
+"""The two descriptors of the one client of a server: lines come in on the first, answers go out on the second."""
 
 from __future__ import annotations
 
@@ -6,11 +6,59 @@ import asyncio
 import os
 import select
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
+from safeexec import SandboxError
+from safeexec.untrusted.lines import Lines
+
+PIECE = 64 << 10
+"""Bytes that are read at a time."""
 FLUSH_SECONDS = 5.0
 """How long the client may take to read the last of it, at the end."""
+
+
+class Input:
+    """The descriptor that the client writes to. It is read while somebody waits for a line: the rest stays with it."""
+
+    def __init__(self, fd: int, most: int) -> None:
+        """`most`: bytes that a line may have."""
+        self._fd = fd
+        self._lines = Lines(most)
+
+    async def lines(self) -> AsyncIterator[bytes | None]:
+        """Yield each line with something in it, the last one with or without its end; None for one that is too long.
+        Raises `SandboxError` for a file, or /dev/null.
+        """
+        while data := await self._piece():
+            for line in self._lines.feed(data):
+                if line is None or line.strip():
+                    yield line
+        if (line := self._lines.rest()) is None or line.strip():
+            yield line
+
+    async def _piece(self) -> bytes:
+        """Return what comes next; nothing at the end."""
+        loop, there = asyncio.get_running_loop(), asyncio.Event()
+        while True:
+            there.clear()
+            try:
+                loop.add_reader(self._fd, there.set)
+            except PermissionError:
+                raise SandboxError(
+                    "standard input is no pipe, socket or terminal: no client can be there. What a file asks is given "
+                    "by a pipe, as `cat FILE | safeexec serve --stdio`"
+                ) from None
+            try:
+                await there.wait()
+            finally:
+                loop.remove_reader(self._fd)
+            try:
+                return os.read(self._fd, PIECE)
+            except BlockingIOError:
+                continue  # another process has read it
+            except OSError:  # the other end of a socket, or the terminal, is gone
+                return b""
 
 
 class Output:
