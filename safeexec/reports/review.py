@@ -110,6 +110,10 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
                 yield PolicyFinding(rule, path, lacking, harmless=True)
         if (row := refusals.of_module(module)) is not None:
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
+        for part in chosen.refused if module in WORDS else ():  # what a line with `none` leaves out of it, too
+            rule = policy.origin(f"{path}.{part}")
+            if _is_own(rule, policy) and is_module(part) and (lacking := lacking_part(part, meant)):
+                yield PolicyFinding(rule, f"imports.{part}", lacking, harmless=True)
         written = [*(chosen.names or ())]
         if chosen.names is None and module not in WORDS:  # what `add` writes to it shows in no selection
             written = edits[path]

@@ -113,22 +113,25 @@ def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _imports(source: PolicyFile) -> Iterable[Mistake]:
     """Yield names that are none, and slips: a module that is not installed, one letter away from one that is."""
-    for module, entry in source.content.get("imports", {}).items():
-        path, top = f"imports.{module}", module.partition(".")[0]
-        known = [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
-        if not _is_dotted(module):
-            yield source.mistake(path, "a module is written as in an import statement, such as numpy or os.path")
-        elif (
-            not is_module(module)
-            and top not in _OF_DATA
-            and (meant := source.meant.nearest(module, known, worst=TYPING_ERROR))
-        ):
-            yield source.mistake(path, f"no module of this name is installed; did you mean {meant}?")
-        elif top in sys.stdlib_module_names and (lacking := lacking_part(module, source.meant)):
-            yield source.mistake(path, lacking)
-        for where, name in _written(entry, path):
+    known = [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
+    for line, entry in source.content.get("imports", {}).items():
+        path = f"imports.{line}"
+        names = [*_written(entry, path)]
+        for at, module in [(path, line), *(names if line in WORDS else ())]:
+            top = module.partition(".")[0]
+            if not _is_dotted(module):
+                yield source.mistake(at, "a module is written as in an import statement, such as numpy or os.path")
+            elif (
+                not is_module(module)
+                and top not in _OF_DATA
+                and (meant := source.meant.nearest(module, known, worst=TYPING_ERROR))
+            ):
+                yield source.mistake(at, f"no module of this name is installed; did you mean {meant}?")
+            elif top in sys.stdlib_module_names and (lacking := lacking_part(module, source.meant)):
+                yield source.mistake(at, lacking)
+        for at, name in names if line not in WORDS else ():
             if not _is_dotted(name):
-                yield source.mistake(where, f"{name!r} is no name")
+                yield source.mistake(at, f"{name!r} is no name")
 
 
 def lacking_part(module: str, meant: Suggestions) -> str:

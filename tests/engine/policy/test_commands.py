@@ -70,6 +70,7 @@ def test_a_policy_as_it_is_shown_has_no_finding(capsys, mine):
             0,
             "note: imports.msgspec.jsn: msgspec has no module of this name; did you mean",
         ),
+        ("imports: {any: all, msgspec.jsn: none}", 0, "note: imports.msgspec.jsn: msgspec has no module of this name"),
         ("attributes: {danger_allow: [__globals_]}", 0, "note: attributes.danger_allow.__globals_: nothing refuses it"),
         ("hints: {math: [No.], 5: No.}", 1, "mine.yaml:2:22: hints.5: expected a refused name, such as random"),
         (

@@ -36,6 +36,7 @@ MISTAKES = [
     ("builtins: [3]", "p.yaml:1:12: builtins[0]: expected text; found 3"),
     ("builtins: [prnt]", "p.yaml:1:12: builtins[0]: Python has no builtin prnt; did you mean print?"),
     ("builtins: {ad: [print]}", "p.yaml:1:12: builtins.ad: unknown key; did you mean add?"),
+    ("imports: {any: {except: [nunpy]}}", "p.yaml:1:26: imports.any.except[0]: no module of this name is installed; did you mean numpy?"),
     ("imports: {statistcs: all}", "p.yaml:1:11: imports.statistcs: no module of this name is installed; did you mean statistics?"),
     ("extends: standard\nimports: {randm: none}", "p.yaml:2:11: imports.randm: no module of this name is installed; did you mean random?"),
     ("extends: standard\nimports: {xml.etree.ElementTre: none}", "imports.xml.etree.ElementTre: xml.etree has no module of this name; did you mean ElementTree?"),
