@@ -66,6 +66,13 @@ def _changed(found: re.Match[str]) -> str:
     return f" is {sign}{found['number'] or found['ahead']}"
 
 
+def _in_degrees(found: re.Match[str]) -> str:
+    """Return an angle in radians in degrees, where the text speaks of degrees, too."""
+    if not re.search(r"°|\bdegrees?\b", found.string):
+        return found[0]
+    return f"{' = ' if found['other'] else ''}{found['radians']}·180/π"
+
+
 def _of_clock(size: int) -> _Written:
     """Return what writes a time of the form 1:30 as one number, of `size` minutes; one with seconds stays."""
     return lambda found: found[0] if found[3] else str(Fraction(int(found[1]) * 60 + int(found[2]), size))
@@ -79,6 +86,8 @@ _REWRITES: list[tuple[re.Pattern[str], _Written]] = [
     ),
     (_CHANGE, _changed),
     (re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)"), r"\1π/180"),
+    (re.compile(r"(?P<other>,? or )?(?<![\w.])(?P<radians>\d{0,4}(?:π|\\pi)(?:\s?/\s?\d{1,4})?)"), _in_degrees),
+    (re.compile(r",? (?:and |with )?(?:(?:a |the )?remainder(?: of| is)?|R) (?=\d)"), " and "),
     (re.compile(r",? or (?:about|approximately|roughly) (?=[-−]?\d)"), " ≈ "),
     (re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])"), r"\1 \2"),
     (_CLOCK, lambda found: found[0] if found[3] else found[0].replace(":", "/")),
@@ -139,7 +148,8 @@ _QUANTITIES = {
     for name, family in FAMILIES.items()
 }
 _JOIN = re.compile(r"\s?(?:,|and|,\s?and|und|et)?\s?")
-_LEFT_OVER = re.compile(r"[,(]?\s?\b(?:or|i\.e\.|that is)[,\s]?(?=[).,]|\Z)")
+_OR = r"(?:or|i\.e\.|that is)"
+_LEFT_OVER = re.compile(rf"[,(]?\s?\b{_OR}[,\s]?(?=[).,]|\Z)|(?<=\s),\s?{_OR},?\s")
 _UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z/]+)|\bin ([a-z/]+)|\bto ([a-z/]+)\s?[?.]?\s*\Z", re.IGNORECASE)
 
 
