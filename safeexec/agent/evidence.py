@@ -19,6 +19,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import Any, Literal, NamedTuple
 
+from safeexec import Opaque
 from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Number, parts
 from safeexec.agent.numerals import MAX_NUMBERS, MAX_TEXT, Numeral, numerals
@@ -495,6 +496,9 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
         for key, item in items:
             said = getattr(key, "repr", key)  # of a symbol, that it is
             yield from _leaves(item, said if type(said) is str else "", depth - 1)
+    elif value is not text and type(text) is str and depth and (inside := _items(text)):
+        for one in inside:
+            yield from _leaves(Opaque("", one), name, depth - 1)
     elif type(text) is str:  # also of an object that stayed in the sandbox
         read = tokens(text[:_MAX_PLACES]) if value is not text else []
         form, inner = formulas.closed(read, 0), _WRAPPED.fullmatch(text) if value is not text else None
@@ -504,6 +508,17 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
             yield from _of_text(inner[1] if inner else text, name)
     elif type(value) not in (bool, type(None)):
         raise ValueError("not a number")
+
+
+_CONTAINER = re.compile(r"(?:\w{1,20}\()?[{\[(]([^{}\[\],:]+(?:, [^{}\[\],:]+)+)[}\])]\)?")
+"""A set or a sequence of an object that stayed in the sandbox, as text."""
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a container, as text; none where it is no container."""
+    found = _CONTAINER.fullmatch(text) if len(text) <= _MAX_PLACES else None
+    items = found[1].split(", ") if found else []
+    return items if all(item.count("(") == item.count(")") for item in items) else []
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:

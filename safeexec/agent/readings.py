@@ -25,6 +25,7 @@ _ALIKE = Fraction(1005, 1000)
 
 # Numbers
 
+_FEW = numbers_of("cardinal")
 _NUMBERED = r"(?:is|are|was|were|equals?)?\s*(?:not|n['’]t)\s+(?:equal to\s+)?\$?([-−]?\d[\d.,/]*(?<=[\d]))\s?%?"
 _REPLACED = re.compile(
     rf"\b{_NUMBERED},?\s+but(?:\s+rather)?\b|,\s+(?:and\s+)?not\s+\$?[-−]?\d[\d.,]*(?<=\d)\s?%?(?=[.!]|$)"
@@ -66,6 +67,17 @@ def _changed(found: re.Match[str]) -> str:
     return f" is {sign}{found['number'] or found['ahead']}"
 
 
+def _counted(found: re.Match[str]) -> str:
+    """Return "there are ten" with digits."""
+    return f"{found[1]}{_FEW[found[2].lower()]}"
+
+
+def _grouped(found: re.Match[str]) -> str:
+    """Return 233.168 as 233168 in a sentence of a language that groups digits by points."""
+    groups = re.search(r"\b(?:es|son|ist|sind|beträgt|est|sont|è|são)\b", found.string)
+    return found[1] + found[2] if groups else found[0]
+
+
 def _in_degrees(found: re.Match[str]) -> str:
     """Return an angle in radians in degrees, where the text speaks of degrees, too."""
     if not re.search(r"°|\bdegrees?\b", found.string):
@@ -85,7 +97,12 @@ _REWRITES: list[tuple[re.Pattern[str], _Written]] = [
         lambda found: f"{found[1].replace('.', '')}.{found[2]}",
     ),
     (_CHANGE, _changed),
+    (re.compile(r"(?<![\d.,])(\d{1,3})\.(\d{3})(?!\.?\d)"), _grouped),
     (re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)"), r"\1π/180"),
+    (
+        re.compile(rf"\b((?:there (?:are|were)|has|have) (?:exactly |only |just )?)({'|'.join(_FEW)})(?= [a-z])", re.I),
+        _counted,
+    ),
     (re.compile(r"(?P<other>,? or )?(?<![\w.])(?P<radians>\d{0,4}(?:π|\\pi)(?:\s?/\s?\d{1,4})?)"), _in_degrees),
     (re.compile(r",? (?:and |with )?(?:(?:a |the )?remainder(?: of| is)?|R) (?=\d)"), " and "),
     (re.compile(r",? or (?:about|approximately|roughly) (?=[-−]?\d)"), " ≈ "),
@@ -121,7 +138,6 @@ def _all_readings(text: str) -> Iterator[str]:
                 yield _LEFT_OVER.sub("", _with(text, [one for one in stated if one is not kept], None))
 
 
-_FEW = numbers_of("cardinal")
 _COUNT = re.compile(
     rf"\b(?:there\s(?:are|is)|the)\s(?:(?:exactly|only|just)\s)?(?P<count>\d{{1,2}}|{'|'.join(_FEW)})"
     r"(?P<what>(?:\s(?!(?:and|or|is|are|as|to)\b)[a-z]{3,20}){0,3})(?P<end>:|,(?=\s?[-−\d√]))?",

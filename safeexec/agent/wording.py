@@ -63,6 +63,8 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r"(?<![\w.])(\d{1,3})\s?h\s?(\d\d)(?![\w:])"), r"\1 h \2 min"),
     (re.compile(r"((?:π|\\pi|\bpi)(?:\s?/\s?\d{1,3})?[}$]{0,2}|\d?\.\d{1,20})\s?rad(?:ians)?\b"), r"\1"),
     (re.compile(r"[{(\[][-−]?\d[^{}()\[\]\s]{1,200}[\\})\]]"), _spaced),
+    (re.compile(r"\\overline\s?\{(\d{1,30})\}|(?<=\d)\s?\(?(?:repeating|recurring)\)?(?!\w)"), r"\1…"),
+    (re.compile(r",? \(?(?:which is )?Euler['’]s (?:number|constant)\)?"), ""),
     (re.compile(r"(%| percent) of (?:the time|all cases)\b"), r"\1"),
     (re.compile(r"([})\]]),(?=[{(\[])"), r"\1, "),
     (re.compile(r"\b(is|are|lies) at (?=\(\s?[-−]?\d)"), r"\1 "),
