@@ -82,8 +82,8 @@ def _owner_tree(failure: Failure, name: str) -> ast.expr | None:
 
 
 def _own_names(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a class or an object with names of its own, whose message may be the missing name alone: an Enum, and a dict
-    whose keys are attributes (scikit-learn's Bunch).
+    """Yield hints for a class or an object with names of its own, whose message may be the missing name alone: an
+    Enum, and a dict whose keys are attributes (scikit-learn's Bunch).
     """
     tree = failure.expression
     owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
@@ -114,7 +114,7 @@ def _in_module(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
 
 
 def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None:
-    """Answer for a variable that took the name of a module."""
+    """Return a hint for a variable that took the name of a module."""
     name = tree.id if isinstance(tree, ast.Name) else ""
     module = ALIASES.get(name, name)
     if not name or owner is MISSING or module not in failure.plan.imports or is_of_guest(owner) or is_module(owner):
@@ -135,7 +135,7 @@ def _shadowed_and_called(failure: Failure, match: re.Match[str]) -> Iterator[str
 
 
 def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
-    """Answer for a name that objects of another language, or other objects of Python, have."""
+    """Yield hints for a name that objects of another language, or other objects of Python, have."""
     yield _shadowed(failure, _owner_tree(failure, name), owner)
     module = failure.text_of(failure.function.value, "json") if isinstance(failure.function, ast.Attribute) else "json"
     if (failure.called, name) == ("load", "read"):
@@ -153,7 +153,7 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
         if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
             kinds = ["generator"]
         yield from (ATTRIBUTES[kind][name].replace("{obj}", text) for kind in kinds if name in ATTRIBUTES.get(kind, ()))
-    elif is_of_python(owner):  # asked of a class instead of its module or an object: datetime.timedelta of the class
+    elif is_of_python(owner):  # written of a class, meant of its module or an object: datetime.timedelta of the class
         here, home = class_name(owner), module_of(owner)
         if attribute_of(sys.modules.get(home), name) is MISSING:
             yield CLASSES.get(f"{here}.{name}")
@@ -172,8 +172,8 @@ _FUNCTIONS |= {**dict.fromkeys(("int", "float", "Fraction", "Decimal"), ("math",
 
 
 def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
-    """Answer for what numpy and pandas have elsewhere: behind `.str` or `.dt`, on a column, on the whole frame, as a
-    function; or under another name.
+    """Yield hints for what numpy and pandas have elsewhere: behind `.str` or `.dt`, on a column, on the whole frame,
+    as a function; or under another name.
     """
     kind = library_kind(owner)
     for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
@@ -203,7 +203,7 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
 
 
 def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
-    """Answer for a builtin or a method of a text that is asked of a value, and for a slip."""
+    """Yield hints for a builtin or a method of text that is written as an attribute of a value, and for a slip."""
     builtin = builtin_for(name, failure.builtins)
     needed = OF_VALUES.get(builtin)
     fits = not needed or attribute_of(type(owner), needed) is not MISSING
@@ -226,7 +226,7 @@ def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
 
 
 def _of_guest(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
-    """Answer for an attribute of a class of the guest: of which method it is, or was meant to be."""
+    """Yield hints for an attribute that a class of the guest lacks: which method sets it, or was meant to."""
     kind, *bases = bases_of(owner)
     written = class_name(kind)
     own = _code_of(kind, "__init__")

@@ -184,7 +184,7 @@ def _is_called(failure: Failure, said: str) -> bool:
 
 
 def _takes_fewer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a method without `self`, and for a function that is given to another one: A().m()"""
+    """Yield hints for a method without `self`, and for a function that is given to another one: A().m()"""
     said, takes, given = match[1], int(match[2]), int(match[3])
     owner, _, name = said.rpartition(".")
     method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else failure.callee
@@ -227,7 +227,7 @@ def _too_many(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for the function or the order of a sort, which are given by name."""
+    """Yield hints for the function or the order of a sort, which are given by name."""
     args = failure.call.args if failure.call else []
     for arg in args:
         if _is_function(failure, arg):
@@ -239,7 +239,7 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _size_as_tuple(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
+    """Yield hints for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
     args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
     if len(args) >= before + 2:
         size = ast.keyword(arg="size", value=ast.Tuple(elts=list(args[before:]), ctx=ast.Load()))

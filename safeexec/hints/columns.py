@@ -64,7 +64,9 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
 
 
 def applied(failure: Failure, name: str) -> str | None:
-    """Answer for a guest's function that `apply` calls with columns, or with groups, of a frame that has a column `name`."""
+    """Return a hint for a guest's function that `apply` calls with columns, or with groups, of a frame that has a
+    column `name`.
+    """
     frame = failure.place.frame.f_back if failure.place is not None else None
     for _ in range(12):
         if frame is None:
@@ -127,7 +129,7 @@ def _all_columns(failure: Failure) -> list[str]:
 
 
 def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a header below a title, a function that gets columns, and a label of a Series."""
+    """Yield hints for a header below a title, a function that gets columns, and a label of a Series."""
     frame, wanted, key = _first(failure, "pandas.DataFrame"), _wanted(failure), failure.argument
     columns = columns_of(frame)
     if wanted and wanted[0] not in columns and ((columns and frame.index.nlevels > 1) or "Unnamed: 1" in columns):
@@ -208,7 +210,7 @@ def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
 
 
 def _column_of_texts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a column of texts that is computed with."""
+    """Yield hints for a column of texts that is computed with."""
     for tree in failure.operands():
         column, text = failure.resolve(tree), failure.text_of(tree, "column")
         if type(column) is library_class("Series") and str(column.dtype) in ("str", "object", "string"):

@@ -177,7 +177,7 @@ def _said(failure: Failure, *names: str) -> Any:
 
 
 def _lines_above(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a table below other lines: pd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'))"""
+    """Yield hints for a table below other lines: pd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'))"""
     if name := _named(failure):
         yield kind_of(_head(name), repr(name), failure.called)
     table = table_of(_text_read(failure))
@@ -208,7 +208,7 @@ def _not_in_header(failure: Failure, match: re.Match[str]) -> Iterator[str | Non
 
 
 def _of_other_format(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a file that is not packed, or no workbook, as its name may say."""
+    """Yield hints for a file that is not packed, or no workbook, as its name may say."""
     name, data = _start(failure)
     yield kind_of(data, name, failure.called)
     if data and not re.search(rb"[\0-\x08\x0e-\x1a]", data):

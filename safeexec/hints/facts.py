@@ -109,7 +109,7 @@ def _twice(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _argument_of_library(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a value that a function cannot take apart: bisect.insort(3, [1, 2])"""
+    """Yield hints for a value that a function cannot take apart: bisect.insort(3, [1, 2])"""
     if failure.libraries or (failure.call and len(failure.call.args) > 1):
         yield given(failure)
 
@@ -143,7 +143,7 @@ def format_of(text: str) -> str:
 
 
 def _date_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a format that does not fit the text, with one that does."""
+    """Yield hints for a format that does not fit the text, with one that does."""
     texts = [match[1], *(failure.resolve(tree) for tree in (failure.call.args[:1] if failure.call else ()))]
     text = next((text for text in texts if type(text) is str), "")
     written = format_of(text[:_SHOWN])

@@ -61,7 +61,7 @@ def _keys_of(owner: Any) -> list[Any] | None:
 
 
 def _first_of_key(failure: Failure, text: str) -> Iterator[str]:
-    """Answer for a key whose first value is to be counted up, or is a list to append to."""
+    """Yield hints for a key whose first value is to be counted up, or is a list to append to."""
     key = failure.text_of(failure.expression.slice, "key") if isinstance(failure.expression, ast.Subscript) else ""
     if match := re.match(r"\.(append|extend|add|update)\(", failure.rest_of_line):
         empty = {"add": "set()", "update": "{}"}.get(match[1], "[]")
@@ -150,7 +150,7 @@ _CONSTRAINTS = ("primary", "foreign", "unique", "check", "constraint")
 
 
 def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a list or a tuple that is asked for a name."""
+    """Yield hints for a list or a tuple that is asked for a name."""
     (owner, text), tree = _owner(failure), failure.expression
     key = failure.resolve(tree.slice) if isinstance(tree, ast.Subscript) else MISSING
     fields = dict_of(type(owner)).get("_fields") if issubclass(type(owner), tuple) else ()

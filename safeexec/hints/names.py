@@ -26,7 +26,9 @@ _CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "as
 
 
 def _local(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a name that an assignment makes local, although another one was meant: of Python, the session, or outside."""
+    """Yield hints for a name that an assignment makes local, although another one was meant: of Python, the session,
+    or outside.
+    """
     name, line = match[1], failure.place.line if failure.place else 0
     if name in failure.builtins:
         yield f"`{name}` is assigned in this function, which makes it a local variable there and hides the builtin: give the local variable another name."
@@ -47,7 +49,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a name that policy, host or program know, as it is or under another spelling."""
+    """Yield hints for a name that policy, host or program know, as it is or under another spelling."""
     name, rest, line, plan = match[1], failure.rest_of_line, failure.line, failure.plan
     word, visible, member = re.escape(name), failure.visible_names(), re.match(r"\.(\w+)", rest)
     yield plan.hints.get(name)
@@ -76,7 +78,7 @@ def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None
 
 
 def _name_elsewhere(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a name of another language or of a module, for a slip in one, and for one that is nowhere."""
+    """Yield hints for a name of another language or of a module, for a slip in one, and for one that is nowhere."""
     name, rest = match[1], failure.rest_of_line
     yield _of_imported_module(failure, name)
     yield _of_language(failure, name)
@@ -109,7 +111,7 @@ def _defined_later(failure: Failure, name: str) -> str | None:
 
 
 def _of_language(failure: Failure, name: str) -> str | None:
-    """Answer for a name of another language, of Python 2, or of a function of mathematics elsewhere."""
+    """Return a hint for a name of another language, of Python 2, or of a function of mathematics elsewhere."""
     rest, plan = failure.rest_of_line, failure.plan
     called = rest.startswith("(")
     if name not in NAMES:
@@ -125,7 +127,7 @@ def _of_language(failure: Failure, name: str) -> str | None:
 
 
 def _of_imported_module(failure: Failure, name: str) -> str | None:
-    """Answer for a name of a module that the program has imported: sqrt(2) after `import math`"""
+    """Return a hint for a name of a module that the program has imported: sqrt(2) after `import math`"""
     used = failure.rest_of_line.startswith(("(", ".")) or name[:1].isupper()
     for text, module in failure.visible_modules() if used and not name.startswith("_") else ():
         found = attribute_of(module, name)
@@ -135,7 +137,7 @@ def _of_imported_module(failure: Failure, name: str) -> str | None:
 
 
 def _name_of_module(failure: Failure, name: str) -> str | None:
-    """Answer for a well-known name, where it is used as a function, class or constant."""
+    """Return a hint for a well-known name, where it is used as a function, class or constant."""
     module = ORIGINS.get(name)
     if module is None or not provides(f"{module}.{name}", failure.plan):
         return None
@@ -167,7 +169,7 @@ _OF_THE_CLASS = re.compile(r"\.(?:now|today|utcnow|strptime|fromisoformat|fromti
 
 
 def _misspelt_known_name(failure: Failure, name: str) -> str | None:
-    """Answer for a slip in a builtin, in a name that a module of the policy has, or in one of another language."""
+    """Return a hint for a slip in a builtin, in a name of a module of the policy, or in one of another language."""
     plan = failure.plan
     used = failure.rest_of_line.startswith(("(", "[", "."))
 
@@ -187,7 +189,7 @@ def _misspelt_known_name(failure: Failure, name: str) -> str | None:
 
 
 def _bound_elsewhere(failure: Failure, name: str) -> str | None:
-    """Answer for a name that has a value inside a function, a comprehension or an `except` block only."""
+    """Return a hint for a name that has a value inside a function, a comprehension or an `except` block only."""
     for _, node in failure.nodes(name):
         parts = ast.walk(node) if isinstance(node, (*_COMPREHENSIONS, *_FUNCTIONS)) else ()
         stores = any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in parts)
@@ -222,7 +224,7 @@ def _not_in_module(failure: Failure, match: re.Match[str]) -> Iterator[str | Non
 
 
 def _removed(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer for a name whose import a library refuses in words of its own."""
+    """Yield hints for a name whose import a library refuses in words of its own."""
     for node in walk(failure.segment.strip()):
         if isinstance(node, ast.ImportFrom):
             names = (f"{node.module}.{alias.name}" for alias in node.names)

@@ -104,7 +104,7 @@ def _module(name: str, plan: LanguagePlan) -> str:
 
 
 def _of_package(name: str, plan: LanguagePlan) -> str:
-    """Answer for a module below one that can be imported: left out by the policy, or not there."""
+    """Return a hint for a module below one that can be imported: left out by the policy, or not there."""
     head = name.partition(".")[0]
     if not module_access(name, plan).allowed:
         return f"The policy leaves `{name}` out; what is left of `{head}` can be used."
@@ -311,8 +311,8 @@ _MODULE_CHARACTERS = 1 << 20
 
 
 def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
-    """Answer for a name that nothing in the module resembles: what there is to call, or of that what begins with the same letter,
-    if it is little.
+    """Return a hint for a name that nothing in the module resembles: what there is to call, or of that what begins
+    with the same letter, if it is little.
     """
     loaded = sys.modules.get(module)
     public = sorted(

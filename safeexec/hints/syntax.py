@@ -28,7 +28,7 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 
 
 def _surroundings(lines: list[str], number: int) -> str | None:
-    """Answer for text around code that came along with it, or a source in another language."""
+    """Return a hint for text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     begins = not any(text.strip() for text in lines[: number - 1])
     if line.startswith(("```", "~~~")) or (begins and any(text.startswith(("```", "~~~")) for text in lines[number:])):
@@ -95,7 +95,7 @@ def _line_before(lines: list[str], number: int) -> str:
 
 
 def _invalid(line: str, lines: list[str], number: int) -> str | None:
-    """Answer for `invalid syntax`, which says nothing by itself: by the shape of the line and of the one before."""
+    """Return a hint for `invalid syntax`, which says nothing by itself, by the shape of the line and the one before."""
     code = _without_strings(line)
     stripped = code.strip()
     first = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)  # retrun x, improt math, esle:
@@ -136,7 +136,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
 
 
 def _header(code: str) -> str | None:
-    """Answer for the first line of a function or class that cannot be read."""
+    """Return a hint for the first line of a function or class that cannot be read."""
     kind = re.match(r"\s*(?:async\s+)?(def|class)\b", code)
     header = re.match(r"[^:]*\([^()]*\)[^:]*:|[^:(]*:", code)
     if kind is None:

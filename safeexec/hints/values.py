@@ -97,7 +97,7 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
 
 
 def _without_return(failure: Failure, name: str) -> str | None:
-    """Answer for a function of the guest that has no ``return`` with a value, or not on every path."""
+    """Return a hint for a function of the guest that has no ``return`` with a value, or not on every path."""
     found = [
         node
         for _, node in failure.nodes(f"def {name}")
@@ -172,7 +172,7 @@ def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None
 
 
 def _argument_called(failure: Failure, kind: str) -> str | None:
-    """Answer for a function that calls one of its arguments: a builtin, a method, or a function of a library."""
+    """Return a hint for a function that calls one of its arguments: a builtin, a method, or a function of a library."""
     call, name = failure.call, failure.called
     if call and name in ("sorted", "min", "max", "sort") and any(keyword.arg == "key" for keyword in call.keywords):
         return "`key=` must be a function: `key=lambda item: item['name']`."
@@ -191,7 +191,7 @@ def _argument_called(failure: Failure, kind: str) -> str | None:
 
 
 def _value_called(failure: Failure, kind: str) -> Iterator[str]:
-    """Answer for a number, a container or an attribute that is called."""
+    """Yield hints for a number, a container or an attribute that is called."""
     function, call = failure.function, failure.call
     text, owner = failure.text_of(function), function.value if isinstance(function, ast.Attribute) else None
     if owner is None and kind in ("int", "float"):
@@ -214,7 +214,7 @@ _CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy
 
 
 def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a function that is not called: 'a b'.split[0]; f + 1"""
+    """Yield hints for a function that is not called: 'a b'.split[0]; f + 1"""
     taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
     if re.search(">>: '.*' and '_io", failure.message) or (match[0][1:-1] == "type" and not taken_apart):
         return  # `print >> file` of Python 2; a class is a value
@@ -231,7 +231,7 @@ def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
+    """Yield hints for a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
     tree = failure.expression
     name = name_of(tree.value) if isinstance(tree, ast.Subscript) else ""
     line, loop = failure.place.line if failure.place else 0, None
@@ -252,7 +252,7 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _no_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a text or a container where a whole number belongs; of several nobody knows which one it was."""
+    """Yield hints for a text or a container where a whole number belongs; of several nobody knows which one it was."""
     call = failure.call
     given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
     if failure.called == "int" and len(given) > 1:
@@ -268,7 +268,7 @@ def _no_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for a text in a sum: one of the arguments of a library, or one that holds a number."""
+    """Yield hints for a text in a sum: one of the arguments of a library, or one that holds a number."""
     for arg in failure.call.args if failure.call and failure.libraries else ():
         if type(failure.resolve(arg)) is str:
             yield f"Turn the texts into numbers first: `int({failure.text_of(arg)})`."
@@ -285,7 +285,7 @@ def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _other_operands(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for values that have no order among them, and for a member of an Enum."""
+    """Yield hints for values that have no order among them, and for a member of an Enum."""
     if match[1] and isinstance(failure.expression, ast.Call):  # sorted([3, 'a', 1])
         yield "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
     for tree in failure.operands():
@@ -296,7 +296,7 @@ def _other_operands(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _used_up(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for an iterator that gave its items before: sum(g); max(g)"""
+    """Yield hints for an iterator that gave its items before: sum(g); max(g)"""
     for tree in failure.call.args[:1] if failure.call else ():
         if attribute_of(type(failure.resolve(tree)), "__next__") is not MISSING:
             text = failure.text_of(tree, "values")
@@ -311,7 +311,7 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _by_member(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Answer for the name of a member where its value belongs, and for a value that none has: Color('RED')"""
+    """Yield hints for the name of a member where its value belongs, and for a value that none has: Color('RED')"""
     members = enum_members(failure.callee) if failure.callee is not MISSING else []
     if match[1] in members:
         yield f"A member by its name is `{failure.text_of(failure.function)}[{match[1]!r}]`."
