@@ -61,7 +61,7 @@ class Group:
         return int(first.partition(" ")[2]) / 1e6
 
     def kill(self) -> bool:
-        """SIGKILL to all in it, those included that are being forked. False before 5.14."""
+        """Send SIGKILL to all in it, those included that are being forked. Returns False before 5.14."""
         try:
             write_file(f"{self.path}/cgroup.kill", b"1")
         except FileNotFoundError:
@@ -81,10 +81,11 @@ class Group:
         return True
 
 
-def with_limits() -> str:
+def prepare_parent_with_limits() -> str:
     """Return the directory below which this process may make groups with limits. Raises `Unavailable`.
 
-    Leaves the process's own group only where it is alone in one that was delegated.
+    Removes the groups that killed hosts have left there, and moves this process out of its own group where it is alone
+    in one that was delegated.
     """
     place, own = _own_place()
     given = _read(f"{place}/cgroup.controllers").split()
@@ -100,9 +101,10 @@ def with_limits() -> str:
     return place
 
 
-def without_limits() -> str:
+def prepare_parent_without_limits() -> str:
     """Return the directory below which this process may make groups without limits: they count CPU time, and end all
-    that is in them at once. That needs no controller. Raises `Unavailable`.
+    that is in them at once. That needs no controller. Removes the groups that killed hosts have left there. Raises
+    `Unavailable`.
     """
     place, own = _own_place()
     with _trial(place, own) as group:

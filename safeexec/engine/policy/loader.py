@@ -100,23 +100,23 @@ def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFil
 def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:
     """Return `source` with every mistake in its shape noted, and the settings that are wrong taken out."""
     try:
-        _fits(source.content, shape)
+        _check_type(source.content, shape)
     except msgspec.ValidationError:
-        _check(source.content, shape, "", source)
+        _drop_wrong(source.content, shape, "", source)
     return source
 
 
-def _fits(value: Any, expected: Any) -> None:
-    """Raises msgspec.ValidationError for a value that is not of the type `expected`."""
+def _check_type(value: Any, expected: Any) -> None:
+    """Raise msgspec.ValidationError for a value that is not of the type `expected`."""
     try:
         msgspec.json.encode(msgspec.convert(value, expected))
     except UnicodeEncodeError:  # half of a character: a program can spell it, no file and no message holds it
         raise msgspec.ValidationError("Expected text, found half of a character in it") from None
 
 
-def _check(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
-    """Notes each way in which `value` is not of the type `expected`, and takes out of a section what is wrong in it.
-    Whether what is left can stand.
+def _drop_wrong(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
+    """Note each way in which `value` is not of the type `expected`, and take what is wrong out of a section. Returns
+    whether what is left can stand.
     """
     arms = [arm for arm in _arms(expected) if arm is not UnsetType]
     if value is None and NoneType in arms:
@@ -125,28 +125,28 @@ def _check(value: Any, expected: Any, path: str, source: PolicyFile) -> bool:
     mapping = next((arm for arm in arms if get_origin(arm) is dict), None)
     sequence = next((arm for arm in arms if get_origin(arm) is list), None)
     if isinstance(value, dict) and struct is not None:
-        return _check_section(value, struct, path, source)
+        return _drop_wrong_keys(value, struct, path, source)
     if isinstance(value, dict) and mapping is not None:
         for key in list(value):
             where = f"{path}.{key}"
             if not isinstance(key, str):
                 source.mistakes.append(source.mistake(path, f"expected names as keys; found {kind_of(key)}"))
                 del value[key]
-            elif not _check(value[key], get_args(mapping)[1], where, source):
+            elif not _drop_wrong(value[key], get_args(mapping)[1], where, source):
                 _drop(value, key, where, source)
         return True
     if isinstance(value, list) and sequence is not None:
-        right = [_check(item, get_args(sequence)[0], f"{path}[{at}]", source) for at, item in enumerate(value)]
+        right = [_drop_wrong(item, get_args(sequence)[0], f"{path}[{at}]", source) for at, item in enumerate(value)]
         return all(right)  # without an item, the others would stand at other places
     try:
-        _fits(value, expected)
+        _check_type(value, expected)
     except msgspec.ValidationError as error:
         source.mistakes.append(source.mistake(path, _complaint(value, arms, str(error), path, source)))
         return False
     return True
 
 
-def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: str, source: PolicyFile) -> bool:
+def _drop_wrong_keys(value: dict[str, Any], struct: type[msgspec.Struct], path: str, source: PolicyFile) -> bool:
     fields = _fields(struct)
     before = len(source.mistakes)
     for key in list(value):
@@ -157,13 +157,13 @@ def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: st
             )
             source.mistakes.append(source.mistake(where, f"unknown key{hint}"))
             _drop(value, key, where, source)
-        elif not _check(value[key], fields[key], where, source):
+        elif not _drop_wrong(value[key], fields[key], where, source):
             _drop(value, key, where, source)
     if (wrong := len(source.mistakes) > before) and struct in (Edit, Choice):
         return False  # what is left of an edit may say something else
     # Each key is right by itself; the type may object to what they say together.
     try:
-        _fits(value, struct)
+        _check_type(value, struct)
     except msgspec.ValidationError as error:
         if not wrong:
             source.mistakes.append(source.mistake(path, str(error)))

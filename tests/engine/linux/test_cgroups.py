@@ -155,7 +155,7 @@ def test_who_may_make_no_group_is_told(group: cgroups.Group) -> None:
         if os.geteuid() == 0:
             os.setresuid(61234, 61234, 61234)
         try:
-            return cgroups.without_limits()
+            return cgroups.prepare_parent_without_limits()
         except cgroups.Unavailable as error:
             return str(error)
 
@@ -179,7 +179,7 @@ def test_what_hosts_have_left_that_were_killed_is_removed(group: cgroups.Group) 
 def test_a_place_is_found_or_the_reason_is_told() -> None:
     """In a process of its own: the host may move into a leaf. What was tried is gone afterwards."""
     script = (
-        "from safeexec.engine.linux import cgroups\ntry:\n    print('place', cgroups.with_limits())\n"
+        "from safeexec.engine.linux import cgroups\ntry:\n    print('place', cgroups.prepare_parent_with_limits())\n"
         "except (cgroups.Unavailable, OSError) as error:\n    print('reason', error)"
     )
     done = alone(script, env=importing())

@@ -86,10 +86,10 @@ class Copies:
         """Take in which of the copies that were promised are there. Waits for none."""
         for copy in [*self.history.uncertain]:
             # Steps are done one by one: the copy of the state before has been made by now, or never will be.
-            seen = copy.seen()
-            if seen:
+            frozen = copy.is_frozen()
+            if frozen:
                 self.history.note_frozen(copy)
-            elif seen is False:
+            elif frozen is False:
                 self.forget(copy)
 
     def have_current(self, deadline: float) -> Core[bool]:

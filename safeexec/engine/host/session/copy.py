@@ -38,9 +38,9 @@ MAX_GENERATIONS = 8
 class Copy(Struct, eq=False):
     """One frozen copy of the process of a session. `users` counts the sessions that could go back to it.
 
-    Whether it is frozen (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
-    thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `resume`
-    and `dup_pidfd` build on that: they are for whoever has the session's turn.
+    `is_frozen`, `pid` and `alive` may be called from any thread: none of these waits, or takes what the copy has said
+    from its socket. `has_frozen` does both, and `resume` and `dup_pidfd` build on that: they are for whoever has the
+    session's turn.
     """
 
     control: socket.socket
@@ -65,7 +65,7 @@ class Copy(Struct, eq=False):
     def label(self) -> str:
         return self.name if self.name is not None else f"step {self.step}"
 
-    def seen(self) -> bool | None:
+    def is_frozen(self) -> bool | None:
         """Tell whether the copy is frozen; False when it never will, None while that is open."""
         if self.channel is not None and self.channel.pid is not None:
             return True
@@ -105,7 +105,7 @@ class Copy(Struct, eq=False):
 
     def has_frozen(self, deadline: float) -> Core[bool]:
         """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
-        channel = self._met()
+        channel = self._open_channel()
         if channel.state == FROZEN:
             return not channel.has_ended()
         try:
@@ -114,7 +114,7 @@ class Copy(Struct, eq=False):
             self.ended = True
             return False
 
-    def _met(self) -> Channel:
+    def _open_channel(self) -> Channel:
         """Return the channel to the copy. If the copy is frozen, its pid is known there."""
         if self.channel is None:
             self.channel = Channel(self.control, FREEZING)
@@ -144,7 +144,7 @@ class Copy(Struct, eq=False):
 
     def dup_pidfd(self) -> list[int]:
         """Return a pidfd of the copy if it is frozen, the caller's to close. Does not wait."""
-        return self._met().dup_pidfd() if self.seen() else []
+        return self._open_channel().dup_pidfd() if self.is_frozen() else []
 
     def kill(self) -> None:
         """End the copy, whoever uses it. From any thread."""
@@ -177,7 +177,7 @@ def living(copy: Copy | None) -> Copy | None:
 
 
 def check_depth(parent: Copy | None) -> None:
-    """Raises `CheckpointError` where a copy below `parent` would lie too deep."""
+    """Raise `CheckpointError` where a copy below `parent` would lie too deep."""
     above = []
     while (parent := living(parent)) is not None:
         above.append(parent.label)

@@ -408,7 +408,9 @@ class Steps:
         step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
         processes = self.supervisor.processes
         history, runner = processes.history, processes.runner
-        if runner is not None and all(copy.seen() is not None for copy in history.copies_of(history.current.memory)):
+        if runner is not None and all(
+            copy.is_frozen() is not None for copy in history.copies_of(history.current.memory)
+        ):
             runner.channel.kill()
 
     # What its tools see, beside attributes above

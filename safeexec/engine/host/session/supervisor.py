@@ -300,7 +300,7 @@ class Supervisor:
         # Answered, or never sent. No child begins a step before it has made the copy of the state before, if one is
         # due.
         copies = history.copies_of(history.current.memory)
-        return not copies or any(copy.seen() for copy in copies)
+        return not copies or any(copy.is_frozen() for copy in copies)
 
     # Going back
 
@@ -476,7 +476,7 @@ class Supervisor:
         newest = next((copy for copy in history.copies_of(history.current.memory) if copy in automatic), None)
         if self.state is not IDLE or processes.runner is None or not processes.runner.channel.at_rest:
             return  # the next user puts it in order
-        if newest is None or not newest.seen():
+        if newest is None or not newest.is_frozen():
             return
         if newest is processes.runner.origin:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches

@@ -58,7 +58,7 @@ class Toolbox(AnswersCalls):
             raise ToolError(
                 f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
             )
-        _no_slip(tools, policy)
+        _check_spelling(tools, policy)
         self.tools = tools
         self.owner: Toolbox = owner or self
         """With it ends what is kept for asynchronous tools."""
@@ -231,8 +231,8 @@ class RefusedCall(PermissionError):
     """A call that the rules, or the host's approval, did not let happen."""
 
 
-def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
-    """Raises `ToolError` where the policy means to hold a tool and misspells its name, which would leave it open. A
+def _check_spelling(tools: dict[str, Tool], policy: Policy) -> None:
+    """Raise `ToolError` where the policy means to hold a tool and misspells its name, which would leave it open. A
     name that is like none of them is that of another sandbox's tool.
     """
     rules = policy.tools

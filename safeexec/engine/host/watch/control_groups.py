@@ -46,8 +46,8 @@ class _Parent(NamedTuple):
 @cache
 def _parent_of(pid: int) -> _Parent:
     """Return the parent of this process's groups, looked for once, and again in a process forked from it."""
-    path, reason = _found(cgroups.with_limits)
-    return _Parent(path, reason, *((path, "") if path else _found(cgroups.without_limits)))
+    path, reason = _found(cgroups.prepare_parent_with_limits)
+    return _Parent(path, reason, *((path, "") if path else _found(cgroups.prepare_parent_without_limits)))
 
 
 def _found(look: Callable[[], str]) -> tuple[str, str]:
