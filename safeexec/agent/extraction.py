@@ -1,10 +1,10 @@
-"""Find the program in a model's reply: `extract(reply)` tells code from an answer from neither.
+"""Find the program in a model's reply: `extract(reply)` returns code, an answer, or neither.
 
     tags       <execute_python>…</execute_python>, <execute_sql>…, <code>…</code>, also HTML-escaped
     fences     ```python (py, ipython, pycon …), ```sql where there are tables, then unlabelled ones that look like code
     raw code   a reply without any markup that is a program
 
-Tags win over Python fences, those over SQL, that over unlabelled ones; all blocks of the winning kind are joined.
+Tags win over Python fences, those over SQL, these over unlabelled ones; all blocks of the winning kind are joined.
 `<think>` is removed first.
 """
 

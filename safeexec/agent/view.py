@@ -37,7 +37,7 @@ class StepPictures:
         self._next = 0
 
     def save(self, step: AgentStep) -> list[str]:
-        """Write this step's pictures: a line on each. One that cannot be written does not end the run."""
+        """Write this step's pictures, and return a line on each. One that cannot be written does not end the run."""
         return [self._save(display.png) for display in step.result.displays if display.png]
 
     def _save(self, png: bytes) -> str:

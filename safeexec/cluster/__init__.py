@@ -65,7 +65,7 @@ class Grader:
         self._sandbox, self._timeout = Sandbox(policy), timeout
 
     def start(self) -> None:
-        """Raises what `Sandbox.open` raises."""
+        """Open the sandbox. Raises what `Sandbox.open` raises."""
         self._sandbox.open()
 
     def run(self, programs: list[str | Program]) -> list[Result]:

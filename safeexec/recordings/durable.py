@@ -480,8 +480,8 @@ class Durable(SessionRecording):
         self._release()
 
     def check_closed(self) -> None:
-        """Raises `StoreError` where lines of steps that were said to be done are not in the store: whoever opens the
-        session next cannot be told of them.
+        """Raise `StoreError`, once, where lines of steps that were said to be done are not in the store: whoever opens
+        the session next cannot be told of them.
         """
         if (error := self._loss) is not None:
             self._loss = None

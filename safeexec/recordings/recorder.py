@@ -156,7 +156,7 @@ class SessionRecording:
         return {}
 
     def check(self) -> None:
-        """Raises `StoreError` where nothing more can be written."""
+        """Raise `StoreError` where nothing more can be written."""
 
     def after(self, session: Any, result: Result) -> Core[Result]:
         """See to it that a step that has ended is kept. Returns its result. That the recording has stopped is said in

@@ -1,4 +1,4 @@
-"""The one table of what clients may ask for. Data: the pipe, HTTP and the client all read it.
+"""Lists the methods of the servers. Data: the pipe, HTTP and the client all read it.
 
 A method that begins with ``sandbox.`` takes the name of a policy that the server offers, one with ``session.`` the id
 of an open session. Otherwise names and parameters are those of `AsyncSandbox` and `AsyncSession`. All shapes are

@@ -42,7 +42,7 @@ _numbers = count(1)
 
 
 def check_unrecorded(record: object) -> None:
-    """Raises `RecordingError` where a recording is asked for."""
+    """Raise `RecordingError` where a recording is asked for."""
     if record is not None and record is not False:
         raise RecordingError(UNRECORDED)
 

@@ -1,7 +1,7 @@
-"""The smallest policy under which recorded steps run, for a person to read.
+"""Writes the smallest policy under which recorded steps run, for a person to read.
 
 It opens what the sources of the steps use beyond the profile that it extends, and no more. What could harm (`danger_`
-settings, files of the host, tools) is never in it: it is told instead, with what used it.
+settings, files of the host, tools) is never in it: it is listed beside it, with what used it.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ _DEPTH = 100
 
 
 def jsonable(value: Any, depth: int = _DEPTH) -> Any:
-    """None, bool, str, finite float, int up to 2**53, list and dict as themselves, tuples and sets as lists.
+    """Return None, bool, str, finite float, int up to 2**53, list and dict as themselves, tuples and sets as lists.
 
-    Everything else as ``{"type": ..., "repr": ...}``, larger ints too, with their digits; bytes have ``base64``
+    Everything else becomes ``{"type": ..., "repr": ...}``, larger ints too, with their digits; bytes have ``base64``
     instead, and a dict with other keys than str is ``{"type": "dict", "items": [[key, value], ...]}``.
     """
     kind = type(value)

@@ -21,7 +21,7 @@ _KINDS = ("bytes", "bytearray", "encoded")
 
 
 def marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
-    """Bytes of that kind, as JSON."""
+    """Return bytes of that kind as JSON."""
     return {"type": kind, "base64": to_base64(data)}
 
 

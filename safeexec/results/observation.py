@@ -321,7 +321,7 @@ def _fit(text: str, tokens: int, tail: float) -> str:
 
 
 def _cut_facts(facts: list[str], tokens: int) -> list[str]:
-    """Facts cut to the budget one by one: the first of them, hint and state, matter most."""
+    """Cut facts to the budget one by one: the first of them, hint and state, matter most."""
     kept = []
     for fact in facts:
         room = max(tokens // 2, min(tokens, 30))

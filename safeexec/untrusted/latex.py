@@ -1,4 +1,6 @@
-"""Formulas of strangers. Renderers of LaTeX know commands that link, style, fetch and define: none of those passes."""
+"""Checks formulas that strangers wrote. Renderers of LaTeX know commands that link, style, fetch and define: none of
+those passes.
+"""
 
 from __future__ import annotations
 

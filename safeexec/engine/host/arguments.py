@@ -57,7 +57,7 @@ _TAKES = {
 
 
 def check_arguments(given: Mapping[str, Any]) -> None:
-    """Raises TypeError and ValueError for the first of these keywords that is given what it does not take."""
+    """Raise TypeError and ValueError for the first of these keywords that is given what it does not take."""
     for name, value in given.items():
         if (takes := _TAKES.get(name)) is None:
             continue

@@ -104,7 +104,7 @@ class Children:
         return self.zygote is not None and self.zygote.alive
 
     def check_usable(self) -> None:
-        """Raises `SandboxClosed` when there are no more of them."""
+        """Raise `SandboxClosed` when there are no more of them."""
         if self.why_closed is not None:
             raise SandboxClosed(self.why_closed)
         if self.zygote is not None and not self.zygote.alive:

@@ -1,4 +1,4 @@
-"""The sessions of a sandbox that are open: how many there may be, who has which, which of them rest."""
+"""Keeps the open sessions of a sandbox: how many there may be, which caller has which, and which of them rest."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concat
 
 
 def stepwise(core: Core[R]) -> Generator[None, None, R]:
-    """As `drive`, but yields before each wait. Given up early, it lets the core stop and bring its state in order."""
+    """Drive as `drive` does, but yield before each wait. Given up early, it lets the core bring its state in order."""
     try:
         request = next(core)
         while True:

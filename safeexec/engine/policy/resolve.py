@@ -241,7 +241,7 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove[{index}]", text))
 
     def _note(self, mistake: Mistake) -> None:
-        """Keeps a mistake about what is inherited, unless that could not be read."""
+        """Keep a mistake about what is inherited, unless that could not be read."""
         if not self.is_unknown(mistake.path):
             self.mistakes.append(mistake)
 

@@ -109,7 +109,9 @@ def _equal(index: int, value: int, mask: int = _INT) -> Check:
 
 
 def _in_band(flags: int) -> Rule:
-    """Out-of-band bytes, which nobody needs, led from a browser's sandbox into the kernel (AF_UNIX, CVE-2025-38236)."""
+    """Allow a call without out-of-band bytes, which nobody needs: they led from a browser's sandbox into the kernel
+    (AF_UNIX, CVE-2025-38236).
+    """
     return allow_if((Check(flags, _MSG_OOB, 0),))
 
 
@@ -194,7 +196,7 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _files(plan: ChildConfinement) -> dict[str, Rule]:
-    """Calls on paths: Landlock judges the path. No mode makes a set-uid file, for any path."""
+    """Return the rules of calls on paths: Landlock judges the path. No mode makes a set-uid file, for any path."""
     rules = {name: allow() for name in _READ_FILES}
     rules["open"] = _opening(1, plan.landlock)
     rules["openat"] = _opening(2, plan.landlock)

@@ -38,7 +38,7 @@ again after 61 of them.
 
 
 def refuse_if(wrong: object, problem: str) -> None:
-    """Raises `ProtocolError` with this problem where something is wrong."""
+    """Raise `ProtocolError` with this problem where something is wrong."""
     if wrong:
         raise ProtocolError(problem)
 

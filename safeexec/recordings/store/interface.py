@@ -97,7 +97,7 @@ class Store(Protocol):
 
 
 def check_label(label: str, what: str = "label") -> None:
-    """Raises ValueError for a text by which nothing can be stored."""
+    """Raise ValueError for a text by which nothing can be stored."""
     try:
         size = len(label.encode())
     except UnicodeEncodeError:
@@ -115,7 +115,7 @@ class TenantRoom:
         """Monotonic time of the last sum, and the bytes."""
 
     def check(self) -> None:
-        """Raises `StoreError` where nothing more may be written."""
+        """Raise `StoreError` where nothing more may be written."""
         options, (at, used) = self._store.options, self._sum
         if options.tenant_mb is None:
             return

@@ -113,7 +113,7 @@ class Guard:
             self._tenancy.metrics.request(getattr(endpoint, "__name__", "none"), answered.status)
 
     def _let_in(self, scope: Scope, headers: Headers) -> None:
-        """Raises `RefusedRequest` for a request that no method should see."""
+        """Count a request and note whose it is. Raises `RefusedRequest` for one that no method should see."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts.allows(host):
             raise RefusedRequest(421, f"this server is not called {host[:100]!r}", "ForeignHost")

@@ -56,7 +56,7 @@ class NewSandbox(Struct):
     volumeMounts: Raw = field(default_factory=lambda: NULL)
 
     def refuse_the_rest(self) -> None:
-        """Raises `RefusedRequest` where more is asked for than is offered."""
+        """Raise `RefusedRequest` where more is asked for than is offered."""
         for name in ("network", "mcp", "iam", "volumeMounts"):
             if getattr(self, name) not in NOTHING:
                 raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
@@ -127,7 +127,7 @@ class Box:
         return "paused" if self.paused else "running"
 
     def context(self, name: str | None) -> Context:
-        """Raises `RefusedRequest` for one that is not there."""
+        """Return the context of a name, or the first. Raises `RefusedRequest` for one that is not there."""
         found = next(iter(self.contexts.values()), None) if name is None else self.contexts.get(name)
         if found is None:
             raise RefusedRequest(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
@@ -204,7 +204,7 @@ class Box:
                 closing.push_async_callback(self.contexts.popitem()[1].close)
 
     async def _check_alive(self) -> None:
-        """Raises `RefusedRequest` if it was killed meanwhile; nothing of it stays."""
+        """Raise `RefusedRequest` if it was killed meanwhile; nothing of it stays."""
         if self.id not in self.tenant.boxes:
             await self.kill()
             raise RefusedRequest(404, "the sandbox was killed meanwhile", "NotFound")

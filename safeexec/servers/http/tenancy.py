@@ -75,20 +75,20 @@ class Tenant(Service):
         self._waiting = 0
 
     def take_body(self, size: int) -> None:
-        """Raises `RefusedRequest` where there is no room for so many bytes more."""
+        """Reserve room for a body of so many bytes. Raises `RefusedRequest` where there is none."""
         if self.body_bytes + size > MAX_UNDER_WAY:
             raise full(f"the bodies of your requests under way would have more than {MAX_UNDER_WAY} bytes together")
         self.body_bytes += size
 
     def count_request(self) -> None:
-        """Raises `RefusedRequest` when there were too many of late, or their answers are not taken."""
+        """Count a request. Raises `RefusedRequest` when there were too many of late, or their answers are not taken."""
         if self.account.full:
             raise full(f"answers of yours have more than {MAX_UNTAKEN} bytes that are not taken yet: read them first")
         self._check("requests_per_minute")
         self._use("requests_per_minute", 1)
 
     def check_cpu(self) -> None:
-        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
+        """Raise `RefusedRequest` when the CPU time of the hour is used up."""
         self._check("cpu_seconds_per_hour")
 
     def use_cpu(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The kernel of ipykernel, with a sandbox where that has IPython: cells of a front end run as steps of a session.
+"""A Jupyter kernel on ipykernel that runs the cells of a front end as steps of a session, where ipykernel has IPython.
 
 This process is the host: it holds the connection and the sandbox, and runs no code of a cell. A cell is stopped by the
 front end's message (`interrupt_mode: message`), which cancels the step; a child that dies is a failed cell.

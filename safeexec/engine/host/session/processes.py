@@ -176,7 +176,7 @@ class SessionProcesses:
         return self.runner.lineage if self.runner is not None else self._lineages[-1]
 
     def check_branches(self, count: int) -> None:
-        """Raises `CheckpointError` unless so many more branches may descend from its first process."""
+        """Raise `CheckpointError` unless so many more branches may descend from its first process."""
         there, limit = len(self.lineage.sessions) - 1, self.policy.limits.branches
         if there + count <= limit:
             return
@@ -305,7 +305,7 @@ class SessionProcesses:
         return self.resumed
 
     def check_alive(self) -> None:
-        """Raises `SessionClosed` once the zygote has died."""
+        """Raise `SessionClosed` once the zygote has died."""
         if not self.children.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 

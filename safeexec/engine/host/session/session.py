@@ -102,7 +102,7 @@ class SessionCore:
         return Waits()
 
     def watch_anew(self) -> None:
-        """It has other processes, and what they use counts from now on."""
+        """Begin a new watch: it has other processes, and what they use counts from now on."""
         self.watched = WatchedSession(self)
         self.files.room = self.watched.room
 

@@ -168,7 +168,7 @@ class Turns:
         return False
 
     def check_free(self) -> None:
-        """Raises `SessionClosed`, and `SessionBusy` while another caller uses the session."""
+        """Raise `SessionClosed`, and `SessionBusy` while another caller uses the session."""
         if (why := self.supervisor.why_closed) is not None:
             raise SessionClosed(why)
         if self.in_use and not self._last.brief:

@@ -107,7 +107,7 @@ class WayBack:
 
 
 def _check_name(name: object) -> None:
-    """Raises `CheckpointError` for what no checkpoint of a caller can be called."""
+    """Raise `CheckpointError` for what no checkpoint of a caller can be called."""
     if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
         raise CheckpointError(
             f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"

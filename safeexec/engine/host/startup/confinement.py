@@ -288,7 +288,7 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
 
 
 def check_required(policy: Policy, rows: list[Mechanism]) -> None:
-    """Raises `ProtectionError` unless all that the policy requires is active in `rows`."""
+    """Raise `ProtectionError` unless all that the policy requires is active in `rows`."""
     active = {mechanism.name for mechanism in rows if mechanism.active}
     missing = policy.missing_protection(active)
     if not missing:

@@ -1,4 +1,4 @@
-"""The clock, the output and the files of a running step, and where it is when it is stopped.
+"""Watches the clock, the output and the files of a running step, and finds out where it is when it is stopped.
 
 The accountant looks at CPU time, memory, forks, and at files too. The first verdict stands, whoever hands it in.
 Figures come from the kernel and the host's own clock, never from the child.

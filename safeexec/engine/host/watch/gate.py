@@ -146,9 +146,9 @@ class ForkGate:
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:
-        """Return the forks of a kernel session that nobody announced. Those whose process has gone are dropped. None
-        while the host stops the session: forks that it had announced ask again, and `interrupted` has not been called
-        yet.
+        """Return the forks of a kernel session that nobody announced. Those whose process has gone are dropped. An
+        empty list while the host stops the session: forks that it had announced ask again, and `interrupted` has not
+        been called yet.
         """
         if not self._waiting or lineage in self._stopped:
             return []
