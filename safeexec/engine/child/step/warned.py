@@ -1,5 +1,5 @@
-"""Warnings of a step: one that comes again and again is written once, with a count at the end, and none names a file of
-ours. So it is for what `warnings` shows, and for what libraries log where nothing is configured (`findfont: …`).
+"""Writes each warning of a step once, with a count at the end where it came again; none names a file of ours. The same
+holds for what libraries log where nothing is configured (`findfont: …`).
 """
 
 from __future__ import annotations
