@@ -98,7 +98,7 @@ class Copies:
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """
         for copy in self.history.copies_below(self.history.current):
-            if (yield from copy.has_frozen(deadline)):
+            if (yield from copy.wait_until_frozen(deadline)):
                 self.history.note_frozen(copy)
             elif not copy.ended:
                 return False
@@ -110,7 +110,7 @@ class Copies:
         """
         deadline = monotonic() + patient(FREEZE_SECONDS)
         for copy in self.history.copies():
-            if (yield from copy.has_frozen(deadline)):
+            if (yield from copy.wait_until_frozen(deadline)):
                 self.history.note_frozen(copy)
         self.undiscovered = False
 
@@ -134,7 +134,7 @@ class Copies:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self._gate.withdraw(runner.pid)  # a process that has not forked for it is to fork for nothing else
-            if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
+            if answer.problem or not (yield from copy.wait_until_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()

@@ -38,9 +38,9 @@ MAX_GENERATIONS = 8
 class Copy(Struct, eq=False):
     """One frozen copy of the process of a session. `users` counts the sessions that could go back to it.
 
-    `is_frozen`, `pid` and `alive` may be called from any thread: none of these waits, or takes what the copy has said
-    from its socket. `has_frozen` does both, and `resume` and `dup_pidfd` build on that: they are for whoever has the
-    session's turn.
+    `is_frozen`, `pid` and `alive` may be used from any thread: none of these waits, or takes what the copy has said
+    from its socket. `wait_until_frozen` does both, and `resume` and `dup_pidfd` build on that: they are for whoever has
+    the session's turn.
     """
 
     control: socket.socket
@@ -59,7 +59,7 @@ class Copy(Struct, eq=False):
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
-    """True once nobody can freeze on the control socket any more, as far as `has_frozen` has found out."""
+    """True once nobody can freeze on the control socket any more, as far as `wait_until_frozen` has found out."""
 
     @property
     def label(self) -> str:
@@ -86,7 +86,7 @@ class Copy(Struct, eq=False):
                 data, ancillary, _, _ = self.control.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
                 if data:
                     self.peeked, pidfd = processes.sender(ancillary)
-                    os.close(pidfd)  # each look at the message installs one more; `has_frozen` keeps its own
+                    os.close(pidfd)  # each look at the message installs one more; `wait_until_frozen` keeps its own
             except OSError:  # nothing has come yet, or it is closed
                 return None
         return self.peeked
@@ -103,7 +103,7 @@ class Copy(Struct, eq=False):
             return False
         return not poller.poll(0)  # nobody has the other end any more
 
-    def has_frozen(self, deadline: float) -> Core[bool]:
+    def wait_until_frozen(self, deadline: float) -> Core[bool]:
         """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
         channel = self._open_channel()
         if channel.state == FROZEN:
@@ -126,7 +126,7 @@ class Copy(Struct, eq=False):
         """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
         for `Wake` on the channel. None if the copy is gone, or has not frozen by the deadline (monotonic seconds).
         """
-        if not (yield from self.has_frozen(deadline)):
+        if not (yield from self.wait_until_frozen(deadline)):
             return None
         assert self.channel is not None
         channel, theirs = Channel.pair(RESUMED)

@@ -405,7 +405,7 @@ class Supervisor:
         if self.settled:
             history = self.processes.history
             for copy in history.copies_of(history.current.memory):
-                if (yield from copy.has_frozen(monotonic())):
+                if (yield from copy.wait_until_frozen(monotonic())):
                     check_depth(copy.parent)
                     yield from self._see_files()
                     copy.users += 1

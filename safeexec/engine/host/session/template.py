@@ -181,7 +181,7 @@ class TemplateCore:
     def _living(self) -> Core[Copy]:
         """Return the copy of its state."""
         copy = self._copy
-        if copy is None or not (yield from copy.has_frozen(monotonic())):
+        if copy is None or not (yield from copy.wait_until_frozen(monotonic())):
             yield from self.close()
             copy = yield from self._prepare()
         return copy

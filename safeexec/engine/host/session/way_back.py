@@ -72,7 +72,7 @@ class WayBack:
         processes = supervisor.processes
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
+            if (yield from copy.wait_until_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 processes.history.note_frozen(copy)
                 break
         else:
