@@ -83,9 +83,7 @@ class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int
     cpu_seconds: int
     output_bytes: int
-    file_bytes: int
     processes: int
     threads: int
-    open_files: int
     value_bytes: int
     value_depth: int

@@ -130,8 +130,7 @@ def test_text_in_strings_is_not_taken_for_code(text: str) -> None:
 
 def test_limit_hint() -> None:
     limits = LimitsPlan(
-        memory_bytes=256 << 20, cpu_seconds=5, output_bytes=4096, file_bytes=0, processes=0, threads=0, open_files=9,
-        value_bytes=0, value_depth=0,
+        memory_bytes=256 << 20, cpu_seconds=5, output_bytes=4096, processes=0, threads=0, value_bytes=0, value_depth=0
     )  # fmt: skip
     assert "256 MiB" in (limit_hint("memory", limits) or "")
     assert "2.5 s" in (limit_hint("timeout", limits, wall_seconds=2.5) or "")

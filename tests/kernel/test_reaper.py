@@ -88,7 +88,7 @@ def test_neither_reaper_nor_zygote_keeps_a_right(situation: str, base: Path) -> 
         family = _family(host, base)
         try:
             (reaper,) = (member.pid for member in family if member.ppid == host.pid)
-            (zygote,) = (one.pid for one in family if one.ppid == reaper and one.sid == one.pid)
+            (zygote,) = (one.pid for one in family if one.ppid == reaper and os.getsid(one.pid) == one.pid)
             until(lambda: _rights(reaper) == _rights(zygote) == 0)
             # Of root: no other of the same user may look into it.
             until(lambda: {os.stat(f"/proc/{pid}/environ").st_uid for pid in (reaper, zygote)} == {0})

@@ -282,7 +282,6 @@ class ProcessStat(NamedTuple):
     """That of its first thread."""
     ppid: int
     pgid: int
-    sid: int
     threads: int
     start: int
 
@@ -297,7 +296,7 @@ def process_stat(pid: int) -> ProcessStat | None:
     if fields is None:
         return None
     state, *numbers = fields
-    return ProcessStat(pid, state.decode(), *(int(numbers[place]) for place in (0, 1, 2, 16, 18)))
+    return ProcessStat(pid, state.decode(), *(int(numbers[place]) for place in (0, 1, 16, 18)))
 
 
 def is_exiting(pid: int) -> bool:

@@ -53,10 +53,8 @@ def limits_plan(limits: Limits) -> LimitsPlan:
         memory_bytes=limits.memory_mb * MB,
         cpu_seconds=ceil(limits.cpu_seconds),
         output_bytes=limits.output_kb * KB,
-        file_bytes=limits.workspace_mb * MB,
         processes=limits.processes,
         threads=limits.threads,
-        open_files=limits.open_files,
         value_bytes=limits.value_kb * KB,
         value_depth=limits.value_depth,
     )

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from safeexec.engine.host.queue import OneAtATime
 from safeexec.engine.host.session.copy import Copy, own_bytes
@@ -117,8 +118,8 @@ class TemplateCore:
         wanted = tightened(given, changes)
         if not own_limits(given.limits, wanted.limits):
             return wanted
-        names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
-        name = next(name for name in names if getattr(wanted.limits, name) < getattr(given.limits, name))
+        alone = {name: replace(given.limits, **{name: value}) for name, value in asdict(wanted.limits).items()}
+        name = next(name for name, limits in alone.items() if own_limits(given.limits, limits))
         raise PolicyError(
             f"limits.{name} holds for all sessions of the template {self.name!r} from its first process on: "
             f"lower it there, with sandbox.template({self.name!r}, ..., {name}={getattr(wanted.limits, name)})"
