@@ -13,7 +13,7 @@ import keyword
 import os
 import re
 import sys
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, Final
 
@@ -103,22 +103,14 @@ def sql(
     (``'data/sales.csv'``) or, where no frame has that name, by stem (``sales``). No table may be called like a name of
     `reserved`. The engine may use `memory_bytes`. Raises `SqlError` and MemoryError; nothing is bound then.
     """
-    try:
-        import duckdb
-    except ImportError:
-        error = "SQL needs DuckDB, which the host has not installed"
-        raise SqlError(error, hint="Use the methods of pandas.") from None
+    duckdb = _engine()
     given = given or {}
     frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
     files = dict(_files(workspace)) if workspace is not None else {}
-    config = dict(_CONFIG)
-    if memory_bytes is not None:
-        config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"
     unread: dict[str, SqlError] = {}
     frame, rows, writes, start, tables = None, None, False, 0, {}
     try:
-        with closing(duckdb.connect(":memory:", config=config)) as connection:
-            connection.execute("SET enable_progress_bar = false")  # before a file is read: that draws one, too
+        with closing(_database(duckdb, memory_bytes)) as connection:
             written = _load(connection, query, namespace, given, frames)
             stays = {name.lower() for name in frames} | _targets(query)
             unread = _load_files(connection, query, files, stays)
@@ -143,11 +135,34 @@ def sql(
     for name in dropped:
         del namespace[name]
     namespace.update(tables)
-    if frame is not None:
-        return frame, ""
+    return (None, _told(rows, tables, dropped)) if frame is None else (frame, "")
+
+
+def _engine() -> Any:
+    """Import DuckDB. Raises `SqlError` where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        error = "SQL needs DuckDB, which the host has not installed"
+        raise SqlError(error, hint="Use the methods of pandas.") from None
+    return duckdb
+
+
+def _database(duckdb: Any, memory_bytes: int | None) -> Any:
+    """Return a connection to an empty database in memory."""
+    config = dict(_CONFIG)
+    if memory_bytes is not None:
+        config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET enable_progress_bar = false")  # before a file is read: that draws one, too
+    return connection
+
+
+def _told(rows: int | None, tables: Mapping[str, Any], dropped: Iterable[str]) -> str:
+    """Return a line about a query without a result: what it changed, made and dropped."""
     said = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'} changed"]
     said += [f"{name} has {len(frame)} rows and {frame.shape[1]} columns" for name, frame in tables.items()]
-    return None, "; ".join([*said, *(f"{name} is dropped" for name in dropped)])
+    return "; ".join([*said, *(f"{name} is dropped" for name in dropped)])
 
 
 def _run(connection: Any, statement: Any) -> tuple[Any, int | None, bool]:
