@@ -43,12 +43,14 @@ def test_columns_count_characters_and_carets_keep_tabs(plan: LanguagePlan) -> No
     assert found.caret.splitlines()[1] == " " * 7 + "^" * 10
 
 
-def test_of_a_long_line_the_place_is_shown(plan: LanguagePlan) -> None:
+def test_of_a_long_line_the_place_is_shown_and_a_long_expression_is_cut(plan: LanguagePlan) -> None:
     (found,) = diagnostics("x = " + "'a' + " * 300 + "f.__code__" + " + 'b'" * 300, plan)
     line, carets = found.caret.splitlines()
     assert len(line) < 420 and line.startswith("...") and line.endswith("...")
     assert line[carets.index("^") :][: carets.count("^")] == "__code__"
     assert found.column == 1807
+    (found,) = diagnostics("'{0.__globals__}" + "x" * 1000 + "'.format(1)", plan)
+    assert max(map(len, found.caret.splitlines())) < 420
 
 
 def test_the_text_of_a_rejection(plan: LanguagePlan) -> None:
@@ -56,8 +58,3 @@ def test_the_text_of_a_rejection(plan: LanguagePlan) -> None:
         compile_step("import os\nimport sys", plan, filename="<step>")
     (found,) = diagnostics("import os", plan)
     assert str(found).startswith("line 1: import of 'os' is refused (test.yaml:2)\nimport os\n       ^^")
-
-
-def test_a_long_expression_is_cut(plan: LanguagePlan) -> None:
-    (found,) = diagnostics("'{0.__globals__}" + "x" * 1000 + "'.format(1)", plan)
-    assert max(map(len, found.caret.splitlines())) < 420

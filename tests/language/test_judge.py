@@ -41,6 +41,7 @@ def value_of(step: CompiledStep) -> object:
         ("from __future__ import annotations\nx: Later = 1\nx", 1),
         ("int('7'\\\n)", 7),
         ("lambda: 1", None),
+        ("def f(x: int): pass\nf.__annotations__['x']", int),  # no future statement of safeexec is inherited
     ],
 )
 def test_the_last_expression_is_the_value(source: str, value: object, plan: LanguagePlan) -> None:
@@ -139,11 +140,6 @@ def test_nesting_beyond_the_parser_is_a_syntax_error(source: str, plan: Language
 def test_what_the_parser_cannot_take_is_told(source: str, error: Any, told: str, plan: LanguagePlan) -> None:
     with pytest.raises(error, match=told):
         compile_step(source, plan, filename="<step>")
-
-
-def test_the_future_statements_of_safeexec_are_not_inherited(plan: LanguagePlan) -> None:
-    got = value_of(compile_step("def f(x: int): pass\nf.__annotations__['x']", plan, filename="<step>"))
-    assert got is int
 
 
 def test_python_mode_compiles_anything() -> None:

@@ -17,12 +17,9 @@ pytestmark = pytest.mark.profile("data-analysis")
         "import IPython.display as d\ndisplay, HTML, Markdown = d.display, d.HTML, d.Markdown",
     ],
 )
-def test_displays(session: Session, line: str) -> None:
+def test_displays_are_there_and_a_shell_is_not(session: Session, line: str) -> None:
     result = session.run(f"{line}\ndisplay(HTML('<b>a</b>'))\ndisplay(Markdown('# b'))").check()
     assert [one.get("text/html") or one.get("text/markdown") for one in result.displays] == ["<b>a</b>", "# b"]
-
-
-def test_there_is_no_shell(session: Session) -> None:
     assert session.run("from IPython import get_ipython\nget_ipython()").check().value is None
 
 

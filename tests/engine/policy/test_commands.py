@@ -55,11 +55,7 @@ def test_a_policy_as_it_is_shown_has_no_finding(capsys, mine):
         ("imports: {nowhere: all}", 0, "note: imports.nowhere: the module is not installed"),
         ("imports: {socket: all}", 0, "note: imports.socket: it can be imported, but it uses the network"),
         ("imports: {turtle: all}", 0, "note: imports.turtle: it can be imported, but it needs a display, or a person"),
-        (
-            "builtins: [print]",
-            0,
-            "mine.yaml:2: note: builtins: a list takes the place of what is inherited",
-        ),
+        ("builtins: [print]", 0, "mine.yaml:2: note: builtins: a list takes the place of what is inherited"),
         ("checkpoints: off\non_error: restore", 1, "on_error: with `checkpoints: off` nothing is kept to go back to"),
         ("builtins: []", 0, "note: builtins: no builtin is open; `extends: standard`, for one"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
@@ -95,11 +91,6 @@ def test_check_imports_no_module_that_acts_then(mine, monkeypatch, tmp_path):
     assert not (tmp_path / "made").exists() and "antigravity" not in sys.modules
 
 
-def test_check_says_nothing_of_a_list_that_another_file_has(capsys, tmp_path):
-    (tmp_path / "mine.yaml").write_text("extends: expression\n")
-    assert run(capsys, "policy", "check", str(tmp_path / "mine.yaml"))[2] == ""
-
-
 def test_a_file_that_narrows_is_not_told_what_the_one_that_it_extends_says_to_others(capsys, mine, tmp_path):
     """It may not take away an approval, and needs no hint, for what it closes or opens beyond the base."""
     (tmp_path / "base.yaml").write_text(
@@ -109,6 +100,8 @@ def test_a_file_that_narrows_is_not_told_what_the_one_that_it_extends_says_to_ot
     assert run(capsys, "policy", "check", "--strict", team) == (0, f"{team}: ok\n", "")
     team = mine("builtins: {add: [open]}", extends="extends: base.yaml\n")
     assert run(capsys, "policy", "check", "--strict", team)[2] == ""
+    listed = mine("", extends="extends: expression\n")
+    assert run(capsys, "policy", "check", listed)[2] == "", "a list takes the place of what it inherits there"
 
 
 def test_what_is_wider_than_allowed_is_told_one_by_one(capsys, mine):
@@ -150,13 +143,10 @@ def test_of_a_file_that_cannot_be_read_nothing_is_said_to_be_closed(capsys, mine
     assert "is open; `extends" not in run(capsys, "policy", "check", mine(text, extends=""))[2]
 
 
-def test_notes_are_mistakes_in_a_strict_check(capsys, mine):
+def test_a_hint_that_nobody_reads_is_a_note_and_in_a_strict_check_a_mistake(capsys, mine):
     path = mine("hints: {math: No.}")
     assert run(capsys, "policy", "check", path)[0] == 0
     assert run(capsys, "policy", "check", "--strict", path)[0] == 1
-
-
-def test_a_hint_beside_what_is_refused_or_made_up_is_no_finding(capsys, mine):
     path = mine("hints: {requests: Use fetch., fetch_all: Use fetch., __globals__: No.}")
     assert run(capsys, "policy", "check", path)[2] == ""
 

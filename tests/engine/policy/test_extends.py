@@ -68,18 +68,6 @@ def test_a_file_speaks_for_itself_when_it_says_that_it_narrows(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "builtins"),
-    [
-        ("description: x", ("print", "len", "sum")),
-        ("builtins: [max]", ("max",)),
-        ("builtins: {add: [max], remove: [print]}", ("len", "sum", "max")),
-    ],
-)
-def test_a_list(tmp_path, text, builtins):
-    assert extend(tmp_path, text).builtins == builtins
-
-
-@pytest.mark.parametrize(
     ("entry", "chosen"),
     [
         ("statistics: [fmean]", Selection(names=("fmean",))),
@@ -97,11 +85,14 @@ def test_a_module(tmp_path, entry, chosen):
     assert set(policy.imports) >= {"math", "statistics", "random"}
 
 
-def test_none_takes_a_module_away_with_its_submodules(tmp_path):
+def test_none_takes_a_module_away_with_its_submodules_and_may_name_one_that_nothing_opens(tmp_path):
     policy = extend(tmp_path, "imports: {html: all, html.parser: all}")
     assert {"html", "html.parser"} <= set(policy.imports)
     again = policy.replace(imports={"html": "none"})
     assert not {"html", "html.parser"} & set(again.imports)
+    policy = Policy.load("calculator")
+    # `codecs` is inherited, and `code` is a module, too: no slip.
+    assert policy.replace(imports={"code": "none"}) == policy
 
 
 @pytest.mark.parametrize("module", ["code", "stat", "html.parser"])
@@ -112,16 +103,16 @@ def test_none_takes_from_what_a_word_opens(module):
     assert not policy.replace(imports={module: "none"}).why(module).allowed
 
 
-def test_none_may_name_a_module_that_nothing_opens():
-    """`codecs` is inherited, and `code` is a module, too: no slip."""
-    policy = Policy.load("calculator")
-    assert policy.replace(imports={"code": "none"}) == policy
-
-
-def test_sections_and_mappings_merge(tmp_path):
-    policy = extend(tmp_path, "limits: {memory_mb: 128}\nhints: {open: no files}")
+def test_sections_and_mappings_merge_and_every_setting_knows_its_line(tmp_path):
+    policy = extend(
+        tmp_path,
+        "limits: {memory_mb: 128}\nhints: {open: no files}\nimports: {random: none}\nbuiltins:\n  remove: [len]",
+    )
     assert (policy.limits.wall_seconds, policy.limits.memory_mb) == (2.0, 128)
     assert dict(policy.hints) == {"random": "roll dice", "open": "no files"}
+    origins = {"imports.math": "base.yaml:4", "imports.random": "child.yaml:4", "builtins.len": "child.yaml:6"}
+    assert {path: policy.origin(path) for path in origins} == origins
+    assert policy.language_plan().rules["imports.random"] == "child.yaml:4"
 
 
 def test_three_levels_of_lists(tmp_path):
@@ -132,15 +123,6 @@ def test_three_levels_of_lists(tmp_path):
     assert {name: policy.origin(f"builtins.{name}") for name in origins} == origins
     policy = load(tmp_path, fourth="extends: ./third.yaml\nbuiltins: [abs]\n")
     assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
-
-
-def test_every_setting_knows_its_line(tmp_path):
-    policy = extend(tmp_path, "imports: {random: none}\nbuiltins:\n  remove: [len]\n")
-    assert policy.origin("imports.math") == "base.yaml:4"
-    assert policy.origin("imports.random") == "child.yaml:2"
-    assert policy.origin("builtins.len") == "child.yaml:4"
-    assert policy.origin("builtins.print") == "base.yaml:2"
-    assert policy.language_plan().rules["imports.random"] == "child.yaml:2"
 
 
 def test_extends_that_go_in_a_circle(tmp_path):

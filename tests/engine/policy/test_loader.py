@@ -16,6 +16,7 @@ MISTAKES = [
     ("limits: {memory_mb: -1}", "p.yaml:1:10: limits.memory_mb: expected int >= 16 (a whole number of MiB), found -1"),
     ("limits: {threads: true}", "p.yaml:1:10: limits.threads: expected a whole number; found true"),
     ("limits: 5", "p.yaml:1:1: limits: expected a mapping with wall_seconds"),
+    ("socketpair: on", "socketpair: expected true or false; found the text 'on'"),
     ("on_error: kep", "p.yaml:1:1: on_error: expected keep or restore; found the text 'kep'; did you mean keep?"),
     ("imports:\n  os: except [environ]", "p.yaml:2:3: imports.os: expected all or none, or a list of names, or a mapping with except, add, remove; found the text 'except [environ]'; did you mean {except: [environ]}?"),
     ("requirements: networkx>=3,<4", "p.yaml:1:1: requirements: expected a list of names, or a mapping with add, remove; found the text 'networkx>=3,<4'; a list of one name is ['networkx>=3,<4']"),
@@ -79,16 +80,6 @@ def test_a_mistake_is_named(text, message):
     with pytest.raises(PolicyError) as caught:
         Policy.from_yaml(text, filename="p.yaml")
     assert message in str(caught.value)
-
-
-def test_all_mistakes_are_reported_at_once():
-    text = "limits: {wall_second: 5, memory_mb: -3}\nbuiltins: [prnt]\ncheckpoint: off\nextends: nowhere\n"
-    with pytest.raises(PolicyError) as caught:
-        Policy.from_yaml(text, filename="p.yaml")
-    lines = str(caught.value).splitlines()
-    assert lines[0] == "5 mistakes:"
-    for part in ("limits.wall_second", "limits.memory_mb", "builtins[0]", "checkpoint:", "extends:"):
-        assert sum(part in line for line in lines) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,16 +146,6 @@ def test_what_is_no_policy_is_told(given):
         Policy.load(given)
 
 
-def test_words_that_yaml_1_1_took_for_booleans():
-    assert Policy.from_yaml("checkpoints: off").checkpoints == "off"
-    with pytest.raises(PolicyError, match="socketpair: expected true or false; found the text 'on'"):
-        Policy.from_yaml("socketpair: on")
-
-
-def test_numbers_are_decimal():
-    assert Policy.from_yaml("limits: {threads: 010}").limits.threads == 10
-
-
 def test_a_file_that_is_too_long_is_not_read(tmp_path):
     with pytest.raises(PolicyError, match="at most 262144"):
         Policy.from_yaml("#" * 300_000)
@@ -188,19 +169,10 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(kind, tmp_path):
         Policy.load(tmp_path / "child.yaml")
 
 
-def test_a_mistake_under_a_key_with_a_bracket_ends():
-    with pytest.raises(PolicyError, match=r"hints.a\[b: expected a refused name"):
-        Policy.load("standard").replace(hints={"a[b": ""})
-
-
-def test_marks_and_line_ends_of_other_systems(tmp_path):
+def test_marks_and_line_ends_of_other_systems_are_read_and_what_is_not_text_is_told(tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_bytes(b"\xef\xbb\xbflimits:\r\n  threads: 3\r\n")
-    assert Policy.load(path).limits.threads == 3
-
-
-def test_a_file_that_is_not_text(tmp_path):
-    path = tmp_path / "p.yaml"
+    path.write_bytes(b"\xef\xbb\xbflimits:\r\n  threads: 010\r\n")
+    assert Policy.load(path).limits.threads == 10, "a decimal, whatever YAML 1.1 took it for"
     path.write_bytes(b"limits: {}\r\ndescription: \xc3\xa4\xff")
     with pytest.raises(PolicyError, match=r"p.yaml:2:15: not UTF-8 text: byte 27 is 0xff"):
         Policy.load(path)

@@ -54,14 +54,11 @@ def test_copies_are_equal(policy):
         assert other.origins == policy.origins
 
 
-def test_where_it_is_written_does_not_matter():
+def test_a_policy_is_the_same_wherever_it_is_written_and_keeps_its_digest_when_a_setting_is_new():
+    """Stored sessions and recordings know it by that: a younger setting is left out while it has its default."""
     one, other = Policy.from_yaml("# a comment\n\nlimits: {threads: 2}"), Policy.from_yaml("limits:\n  threads: 2")
     assert (one == other, one != other) == (True, False), "each is a method of its own"
     assert Policy.from_yaml("builtins: [len, sum]").digest == Policy.from_yaml("builtins: [sum, len]").digest
-
-
-def test_a_policy_keeps_its_digest_when_a_setting_is_new():
-    """Stored sessions and recordings know it by that: a younger setting is left out while it has its default."""
     digest = "613ec8820dcd0ee8bfc4bb9e573f86b8578769ff06bb72ab13ce70fee67f0439"
     assert Policy.from_yaml("limits: {threads: 2}").digest == digest
 
@@ -111,6 +108,8 @@ def test_replace():
         "checkpoints: idle → off   (replace())",
     ]
     assert policy == Policy.load("calculator")
+    assert changed.origin("limits.memory_mb") == "replace()"
+    assert changed.origin("limits.branches") == policy.origin("limits.branches") != "replace()"
 
 
 @pytest.mark.parametrize(
@@ -122,6 +121,7 @@ def test_replace():
         ({"name": "two\nlines"}, "a text on one line"),
         ({"description": "half of a character: \ud800"}, "description: expected text; found"),
         ({"origins": {}}, "a policy has no setting 'origins'"),
+        ({"hints": {"a[b": ""}}, r"hints.a\[b: expected a refused name"),
     ],
 )
 def test_replace_refuses(changes, message):
@@ -134,9 +134,3 @@ def test_required_protection():
     for one in ("landlock", "mount-namespace"):
         assert policy.missing_protection({"seccomp", one}) == ()
     assert policy.missing_protection({"rlimits"}) == ("seccomp", "landlock or mount-namespace")
-
-
-def test_a_change_of_one_limit_is_not_where_another_is_written():
-    policy = Policy.load("calculator").replace(memory_mb=200)
-    assert policy.origin("limits.memory_mb") == "replace()"
-    assert policy.origin("limits.branches") == Policy.load("calculator").origin("limits.branches") != "replace()"

@@ -61,22 +61,19 @@ class Rich:
         return "Rich()"
 
 
-def test_rich_forms_of_an_object() -> None:
+def test_rich_forms_of_an_object_and_one_that_cannot_be_shown() -> None:
     (found,) = forms(Displays(), Rich())
     assert (found.pop("application/json"), found.pop("text/markdown")) == (b'{"a": 1}', b"**rich**")
     assert found == {"text/html": b"<b>rich</b>", "text/plain": b"Rich()"}
+    shown = Displays()
+    shown.display(Broken())
+    told = f"<{__name__}.Broken object; its repr failed: RuntimeError: no repr>"
+    assert forms(shown) == [{"text/plain": told.encode()}]
 
 
 class Broken:
     def __repr__(self) -> str:
         raise RuntimeError("no repr")
-
-
-def test_an_object_that_cannot_be_shown() -> None:
-    shown = Displays()
-    shown.display(Broken())
-    told = f"<{__name__}.Broken object; its repr failed: RuntimeError: no repr>"
-    assert forms(shown) == [{"text/plain": told.encode()}]
 
 
 def test_sizes_and_numbers_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,18 +191,14 @@ class TestMatplotlib:
         """)
         assert told == [[self.PICTURE], [], [self.PICTURE], []]
 
-    def test_a_giant_figure_is_drawn_smaller(self) -> None:
-        (((width, height),),) = self.drawn("""
+    def test_a_giant_figure_is_drawn_smaller_and_one_that_cannot_be_drawn_says_why(self) -> None:
+        ((width, height),), text, left = self.drawn(r"""
             plt.figure(figsize=(500, 500), dpi=300); plt.plot([1])
-            tell(sizes())
+            giant = sizes()
+            plt.figure(); plt.title(r"$\frac{1}{$")
+            tell(giant, shown.collect(None)[0].data["text/plain"].decode(), forms())
         """)
         assert width * height < 25_000_000
-
-    def test_a_figure_that_cannot_be_drawn_says_why(self) -> None:
-        text, left = self.drawn(r"""
-            plt.title(r"$\frac{1}{$")
-            tell(shown.collect(None)[0].data["text/plain"].decode(), forms())
-        """)
         assert text.startswith("<matplotlib.figure.Figure: it could not be shown (ValueError: ")
         assert left == []
 

@@ -33,13 +33,10 @@ def text_of(told: ErrorReport) -> str:
     return told.traceback.decode()
 
 
-def test_position_is_the_failing_expression() -> None:
+def test_position_is_the_failing_expression_in_characters() -> None:
     told = failed("x = 1\nvalue = 10 + x / 0\n")
     assert (told.type, told.message, told.line) == ("ZeroDivisionError", b"division by zero", 2)
     assert (told.column, told.end_column, told.source_line) == (14, 19, b"value = 10 + x / 0")
-
-
-def test_columns_count_characters_not_bytes() -> None:
     told = failed("größe = 1\ny = 'äöü' + größe\n")
     assert told.source_line.decode()[told.column - 1 : told.end_column - 1] == "'äöü' + größe"
 
@@ -144,11 +141,6 @@ def test_a_class_that_lies_is_not_asked() -> None:
     told = failed(f"{classes}error = E('x')\nasked.clear()\nraise error\n", namespace=names)
     assert (told.type, told.message) == ("E", b"x")
     assert names["asked"] == []
-
-
-def test_names_lost_by_a_restore() -> None:
-    told = failed("total + 1", lost_names={"total"})
-    assert b"was lost when the session was restored" in told.hint
 
 
 def test_a_very_long_traceback_is_short_and_soon_made() -> None:
