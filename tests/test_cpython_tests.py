@@ -4,52 +4,14 @@ what a run loses is what CPython passes and a session does not.
 
 from __future__ import annotations
 
-import ast
 import unittest
 from pathlib import Path
 
 import pytest
 
 from benchmarks.compat import one_by_one
-from benchmarks.compat.cpython import DIFFERS, REASONS, Loss, compared, is_whole, programs, refusals, said, without
+from benchmarks.compat.cpython import REASONS, by_cpython, compared, is_whole, programs, refusals, said
 from safeexec import ErrorInfo, Policy, Sandbox
-
-
-class Kinds(unittest.TestCase):
-    def runTest(self) -> None: ...
-
-    def raises(self) -> None:
-        raise KeyError("x")
-
-    @unittest.skip("not here")
-    def skips(self) -> None: ...
-
-    @unittest.expectedFailure
-    def fails_as_expected(self) -> None:
-        self.fail("no")
-
-    @unittest.expectedFailure
-    def passes_unexpectedly(self) -> None: ...
-
-    def fails_in_a_part(self) -> None:
-        for part in range(3):
-            with self.subTest(part=part):
-                self.assertEqual(part, 0)
-
-
-VERDICTS = {
-    "raises": "KeyError: 'x'",
-    "skips": "skip: not here",
-    "fails_as_expected": "ok",
-    "passes_unexpectedly": "an unexpected success",
-    "fails_in_a_part": "AssertionError: 2 != 0",
-}
-
-
-def test_each_test_has_one_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, verdict in VERDICTS.items():
-        Kinds(name).run(one_by_one.Said())
-        assert list(said(capsys.readouterr().out).values()) == [verdict], name
 
 
 def test_a_test_that_ends_the_process_has_begun(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,50 +32,6 @@ def test_a_test_that_ends_the_process_has_begun(capsys: pytest.CaptureFixture[st
     assert said(output) == {first: "ok"} and is_whole(output)
 
 
-def test_the_reason_of_a_loss_is_the_first_that_fits() -> None:
-    reasons = list(REASONS)
-    assert Loss("t", "AttributeError: names begin with an underscore").reason == reasons[0]
-    assert Loss("t", "ended the session: crashed").reason == reasons[7]
-    assert Loss("t", "AssertionError: 1 != 2").reason == DIFFERS
-
-
-SOURCE = """\
-import a, b
-from m import (x,
-    y)
-class T:
-    def setUp(self):
-        prepare()
-        refused()
-    @decorated
-    def test(self):
-        return refused()
-if True:
-    value = refused()
-def short(): return refused()
-"""
-CUT = {
-    1: "from suite.support import Refused; a = Refused('why'); b = Refused('why')",
-    7: "from suite.support import Refused",
-    10: "raise PermissionError('why')",
-    12: "from suite.support import Refused; value = Refused('why')",
-    13: "def short(*_, **__): raise PermissionError('why')",
-}
-
-
-@pytest.mark.parametrize(("line", "put"), CUT.items())
-def test_what_is_refused_is_cut_out_and_no_other_line_moves(line: int, put: str) -> None:
-    before, after = SOURCE.split("\n"), without(SOURCE, line, "why").split("\n")
-    ast.parse("\n".join(after))
-    assert after[line - 1].strip() == put
-    assert [one for one, other in zip(before, after, strict=True) if one != other] == [before[line - 1]]
-
-
-def test_of_an_import_the_name_that_is_refused_goes() -> None:
-    after = without(SOURCE, 2, "import of y from m is refused")
-    assert "from m import x; from suite.support import Refused; y = Refused(" in after
-
-
 def _error(message: str, traceback: str = "") -> ErrorInfo:
     return ErrorInfo(type="ImportError", message=message, traceback=traceback)
 
@@ -128,35 +46,84 @@ def test_a_refusal_is_found_in_the_message_or_in_the_traceback() -> None:
 
 
 TESTS = """\
-import unittest
+import sys, unittest
 from test import support
 from test.support import import_helper
 from test import beside
+import string, ctypes
+from os import (path,
+    fork)
+if True:
+    six = 6
+    frame = sys._getframe()
+space = getattr(unittest.skip, "__glo" + "bals__")
+def short(): return sys._getframe()
 class T(unittest.TestCase):
     def setUp(self):
         support.verbose
+        sys._getframe()
+        getattr(unittest.skip, "__glo" + "bals__")
     def test_both(self):
-        self.assertEqual(beside.value, 7)
-    def test_fails_in_cpython(self):
-        self.fail()
-    def test_frames(self):
-        import sys
-        self.assertTrue(sys._getframe().f_code)
+        self.assertEqual((beside.value, path.sep, six), (7, "/", 6))
+    @unittest.skipIf(False, "")
+    def test_decorated(self):
+        self.assertTrue(sys._getframe())
+    def test_short(self):
+        self.assertTrue(short())
+    def test_refused_while_it_is_loaded(self):
+        self.assertTrue(space.keys() and frame.f_code)
     def test_refused_while_it_runs(self):
         self.assertTrue(getattr(self.test_both, "__glo" + "bals__"))
+    def test_stand_in(self):
+        self.assertTrue(frame.clear)
+    def test_stands_beside_what_is_refused(self):
+        self.assertEqual(string.digits[:2], "01")
+    def test_system(self):
+        self.assertTrue(fork.__name__)
+    def test_raises(self):
+        raise KeyError("x")
+    @unittest.skip("not here")
+    def test_skips(self): ...
+    @unittest.expectedFailure
+    def test_fails_as_expected(self):
+        self.fail("no")
+    @unittest.expectedFailure
+    def test_passes_unexpectedly(self): ...
+    def test_fails_in_a_part(self):
+        for part in range(3):
+            with self.subTest(part=part):
+                self.assertEqual(part, 0)
 if __name__ == "__main__":
     unittest.main()
 """
+NOT_OK = {
+    "raises": "KeyError: 'x'",
+    "skips": "skip: not here",
+    "passes_unexpectedly": "an unexpected success",
+    "fails_in_a_part": "AssertionError: 2 != 0",
+}
+LOST = {
+    "decorated": "PermissionError: attribute '_getframe' is refused",
+    "refused_while_it_is_loaded": "PermissionError: attribute 'f_code' is refused",
+    "refused_while_it_runs": "AttributeError: attribute '__globals__' is refused",
+    "short": "PermissionError: attribute '_getframe' is refused",
+    "stand_in": "PermissionError: attribute '_getframe' is refused",
+    "stands_beside_what_is_refused": "PermissionError: import of 'ctypes' is refused",
+    "system": "PermissionError: attribute 'os.fork' is refused",
+}
+"""What each test says that passes in CPython alone. What is refused is cut out: a function, an import, a statement."""
 
 
 def test_lost_is_what_cpython_passes_and_a_session_does_not(tmp_path: Path) -> None:
     (tmp_path / "test_small.py").write_text(TESTS)
-    (tmp_path / "beside.py").write_text("value = 7\n")
+    (tmp_path / "beside.py").write_text("import ctypes\nvalue = 7\n")
     (program,) = programs(tmp_path, "test_small")
     assert list(program) == ["tests", "suite", "suite.support", "suite.one_by_one", "suite.beside"]
+    verdicts = {test.removeprefix("__main__.T.test_"): verdict for test, verdict in by_cpython(program).items()}
+    assert {test: verdict for test, verdict in verdicts.items() if verdict != "ok"} == NOT_OK
     limits = {"max_wall_seconds": 240, "wall_seconds": 240, "cpu_seconds": 240}
     with Sandbox(Policy.load("standard").replace(**limits), spare=0) as sandbox:  # type: ignore[arg-type]
         passed, losses = compared(tmp_path, "test_small", sandbox)
-    assert passed == 3
-    assert [loss.test for loss in losses] == ["test_small.T.test_frames", "test_small.T.test_refused_while_it_runs"]
-    assert DIFFERS not in [loss.reason for loss in losses]
+    assert passed == len(verdicts) - len(NOT_OK)
+    assert {loss.test.removeprefix("test_small.T.test_"): loss.why for loss in losses} == LOST
+    assert {loss.reason for loss in losses} == {[*REASONS][number] for number in (0, 4, 6)}, "the first that fits"

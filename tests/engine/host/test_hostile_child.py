@@ -437,8 +437,8 @@ libc = ctypes.CDLL(None)
 barrier = threading.Barrier(2)
 def hold(number):
     {apart}
-    held = os.open(f"{number}", os.O_CREAT | os.O_WRONLY)
-    os.unlink(f"{number}")
+    held = os.open(str(number), os.O_CREAT | os.O_WRONLY)
+    os.unlink(str(number))
     os.write(held, b"x" * (12 << 20))
     barrier.wait()
     while True: time.sleep(0.01)
@@ -448,30 +448,23 @@ for number in range(2):
 while True: time.sleep(0.01)
 """
 OUT_OF_SIGHT = {
-    # CLOSE_RANGE_UNSHARE
-    "descriptors of a thread alone": (f"libc.syscall({numbers()['close_range']}, 900, 900, 2)", "pass"),
-    "those of a process whose first thread has ended": ("pass", f"libc.syscall({numbers()['exit']}, 0)"),
-}
-WITHOUT_NAMES = {
-    "files that never had a name": ("'.', os.O_TMPFILE | os.O_WRONLY", "pass", ""),
-    "removed files that are mapped": ("'f', os.O_CREAT | os.O_RDWR", "os.unlink('f')", MAPPED),
+    "files that never had a name": REMOVED.format(how="'.', os.O_TMPFILE | os.O_WRONLY", then="pass", last=""),
+    "removed files that are mapped": REMOVED.format(
+        how="'f', os.O_CREAT | os.O_RDWR", then="os.unlink('f')", last=MAPPED
+    ),
+    "descriptors of a thread alone": OF_THREADS.format(  # CLOSE_RANGE_UNSHARE
+        apart=f"libc.syscall({numbers()['close_range']}, 900, 900, 2)", last="pass"
+    ),
+    "those of a process whose first thread has ended": OF_THREADS.format(
+        apart="pass", last=f"libc.syscall({numbers()['exit']}, 0)"
+    ),
 }
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
-@pytest.mark.parametrize(("how", "then", "last"), WITHOUT_NAMES.values(), ids=WITHOUT_NAMES.keys())
-def test_what_has_no_name_counts(open_session: OpenSession, how: str, then: str, last: str) -> None:
+@pytest.mark.parametrize("source", OUT_OF_SIGHT.values(), ids=OUT_OF_SIGHT.keys())
+def test_what_has_no_name_and_what_threads_keep_from_sight_counts(open_session: OpenSession, source: str) -> None:
     session = open_session(workspace_mb=16, memory_mb=64)
-    result = session.run(REMOVED.format(how=how, then=then, last=last), timeout=20)
-    assert result.outcome == "violation", result
-    assert session.run("1 + 1").value == 2
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
-@pytest.mark.parametrize(("apart", "last"), OUT_OF_SIGHT.values(), ids=OUT_OF_SIGHT.keys())
-def test_what_threads_keep_from_sight_counts(open_session: OpenSession, apart: str, last: str) -> None:
-    session = open_session(workspace_mb=16)
-    source = OF_THREADS.replace("{apart}", apart).replace("{last}", last)
     result = session.run(source, timeout=20)
     assert result.outcome == "violation" and result.state == "restored", result
     assert session.run("1 + 1").value == 2

@@ -335,11 +335,6 @@ def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path:
         alive.communicate("\n", timeout=60)
 
 
-def with_descriptors(count: int, program: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that may open so many files."""
-    return alone(f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, ({count}, {count}))\n{program}")
-
-
 FEW = """
 from safeexec import Sandbox, SandboxError
 try:
@@ -354,7 +349,8 @@ def test_too_few_descriptors_are_named_wherever_they_end() -> None:
     """By the kernel, or before: a session that would take the last ones from the others is refused."""
     told: list[str] = []
     for limit in range(12, 45, 8):
-        told.append(with_descriptors(limit, FEW).stdout.strip())
+        lowered = f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))\n"
+        told.append(alone(lowered + FEW).stdout.strip())
         if told[-1] == "ok":
             break
     *failures, last = told

@@ -97,13 +97,6 @@ def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
     assert session.run("x").usage.wake_ms == 0, "the question before it woke the session"
 
 
-def test_what_cannot_be_done_once_more_stays(session: Session) -> None:
-    session.run("import time\nx = time.time()").check()
-    session.run("y = 1").check()
-    assert not rests(session)
-    assert session.run("y").value == 1
-
-
 @pytest.mark.profile("standard")
 def test_random_numbers_go_on_in_another_process(session: Session) -> None:
     session.run("import random\nbefore = random.getstate()[1]\nx = [random.random() for _ in range(700)]").check()
