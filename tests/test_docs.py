@@ -69,7 +69,7 @@ def first_cells(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[path.relative_to(PROJECT).as_posix() for path in PAGES])
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere_and_no_half_of_a_merge_is_left(page: Path) -> None:
     wrong = []
     for file, anchor in links(page):
         if not file.exists():
@@ -77,10 +77,6 @@ def test_links_lead_somewhere(page: Path) -> None:
         elif anchor and file.suffix == ".md" and anchor not in anchors(file):
             wrong.append(f"{file.name} has no heading #{anchor}")
     assert not wrong
-
-
-@pytest.mark.parametrize("page", PAGES, ids=[path.relative_to(PROJECT).as_posix() for path in PAGES])
-def test_no_half_of_a_merge_is_left(page: Path) -> None:
     assert not re.findall(r"^(?:<{7}|={7}|>{7})(?: .*)?$", text_of(page), re.MULTILINE)
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from random import Random
 from select import select
 from typing import Any
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
@@ -198,7 +199,9 @@ def _http() -> Iterator[Holds]:
                 body |= {"count": 1} if isinstance(body.get("count"), int) else {}
             path = path.replace(SESSION, session)
             try:
-                url = httpx.URL(server.url + "/").copy_with(raw_path=_quoted(path))
+                url = httpx.URL(server.url + "/").copy_with(
+                    raw_path=quote(path.encode(errors="surrogatepass"), safe="/:%{}").encode()
+                )
                 answer = client.request(method, url, params=query or None, content=json.dumps(body).encode())
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
                 answer = None
@@ -224,12 +227,6 @@ def _http() -> Iterator[Holds]:
             assert client.post("/v1/run", json={"source": "1 + 1"}).json()["value"] == 2
 
         yield holds
-
-
-def _quoted(path: str) -> bytes:
-    from urllib.parse import quote
-
-    return quote(path.encode(errors="surrogatepass"), safe="/:%{}").encode()
 
 
 TARGETS = [

@@ -118,9 +118,7 @@ def manifest(text: str) -> None:
 
 
 TARGETS = [
-    Target(
-        "readers", "replies, tables, diffs, logs, numbers: every reader of strangers' text", _texts, plain(read), 400
-    ),
+    Target("readers", "every reader of strangers' text: replies, tables, diffs, logs", _texts, plain(read), 400),
     Target("policies", "policies with edits", lambda: lines_mutated(POLICIES, WORDS), plain(policy), 60),
     Target("policy-documents", "policies of any values", _documents, plain(policy), 60),
     Target("manifests", "manifests of plugins", lambda: mutated(MANIFESTS, SETTINGS), plain(manifest), 200),

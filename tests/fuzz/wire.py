@@ -209,13 +209,7 @@ def _frames() -> st.SearchStrategy[list[tuple[list[bytes], bytes, list[int]]]]:
 
 
 TARGETS = [
-    Target(
-        "messages",
-        "what a child says to the host, in any state of their conversation",
-        _messages,
-        plain(each(heard)),
-        100,
-    ),
+    Target("messages", "what a child says, in any state of the conversation", _messages, plain(each(heard)), 100),
     Target("frames", "a stream in pieces of any size", _frames, plain(each(streamed)), 50),
     Target(
         "decoder",

@@ -83,20 +83,15 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChec
 
 
 @FEW
-@given(policies(), st.sampled_from(FUNCTIONS), st.sampled_from(ATTRIBUTES))
-def test_why_agrees_with_the_compiler_on_builtins_and_attributes(policy, name, attribute):
+@given(policies(), st.sampled_from(FUNCTIONS), st.sampled_from(ATTRIBUTES), st.sampled_from(sorted(SAMPLES)))
+def test_why_agrees_with_the_compiler_on_builtins_attributes_and_constructs(policy, name, attribute, construct):
     assert policy.why(name).allowed == accepts(policy, name)
     assert policy.why(f".{attribute}").allowed == accepts(policy, f"value.{attribute}")
-
-
-@FEW
-@given(policies(), st.sampled_from(sorted(SAMPLES)))
-def test_why_agrees_with_the_compiler_on_constructs(policy, name):
     policy = policy.replace(imports={"math": "all"})
     refused = set(policy.language_plan().refused_constructs)
-    assert policy.why(name).allowed == (name not in refused)
-    assert accepts(policy, SAMPLES[name]) or refused
-    assert not accepts(policy, SAMPLES[name]) or name not in refused
+    assert policy.why(construct).allowed == (construct not in refused)
+    assert accepts(policy, SAMPLES[construct]) or refused
+    assert not accepts(policy, SAMPLES[construct]) or construct not in refused
 
 
 @FEW
@@ -146,21 +141,14 @@ def test_why_and_a_refusal_name_the_same_line(tmp_path):
 
 @FEW
 @given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
-def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
-    source = program(lines)
-    refused = policy.needs(source).refused
-    if not accepts(policy, source):
-        assert refused
-    elif refused:
-        # the compiler leaves to the importer what is only known when a module is imported
-        assert all(need.answer.kind in ("module", "attribute") for need in refused)
-
-
-@FEW
-@given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
-def test_the_suggested_policy_grants_what_can_be_granted(policy, lines):
+def test_what_a_program_needs_is_what_the_compiler_refuses_and_is_granted_where_it_can_be(policy, lines):
     source = program(lines)
     found = policy.needs(source)
+    if not accepts(policy, source):
+        assert found.refused
+    elif found.refused:
+        # the compiler leaves to the importer what is only known when a module is imported
+        assert all(need.answer.kind in ("module", "attribute") for need in found.refused)
     granted = with_grant(policy, found.grant)
     assert (granted == policy) == (not found.grant)
     impossible = {need.answer.name for need in found.impossible}
@@ -285,10 +273,11 @@ def test_why_knows_settings() -> None:
         assert policy.why(path).kind == "setting"
 
 
-def test_why_knows_the_tools_that_a_policy_names(tmp_path: Path) -> None:
+def test_why_knows_the_tools_that_a_policy_names_and_takes_the_paths_that_check_and_diff_write(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
         "extends: calculator\nimports: {random: none}\ntools:\n  allow: [look]\n  approval: [order, look]\n"
+        "language: {constructs: {except: [while]}}\nhints: {while: Use for.}\n"
     )
     policy = Policy.load(path)
     look, order = policy.why("look"), policy.why("order")
@@ -298,6 +287,10 @@ def test_why_knows_the_tools_that_a_policy_names(tmp_path: Path) -> None:
     assert policy.why("other").kind == "name"
     assert "says `none` there" in policy.why("random.random").reason
     assert "does not list it" in policy.why("os").reason
+    asked = {"imports.math.sqrt": "math.sqrt", "language.constructs.while": "while", "tools.look": "look"}
+    assert {path: policy.why(path).name for path in asked} == asked
+    assert (policy.why("hints.while").allowed, policy.why("hints.while").instead) == (False, "Use for.")
+    assert policy.why("tools.look").kind == "tool"
 
 
 def test_files_without_open_are_told_with_the_line_to_add() -> None:
@@ -312,7 +305,7 @@ def test_files_without_open_are_told_with_the_line_to_add() -> None:
     assert line not in Policy.load("standard").why("open").instead
 
 
-@pytest.mark.parametrize("name", ["", "1 + 1", "syscall:nothing", "x" * 10_000 + "!"])
+@pytest.mark.parametrize("name", ["", "1 + 1", "syscall:nothing", "x" * 10_000 + "!", "x.while", "for.x", "a.class.b"])
 def test_what_is_no_name(name):
     with pytest.raises(PolicyError):
         Policy.load("standard").why(name)
@@ -494,18 +487,3 @@ def test_chains_of_attributes_are_read_whole_and_where_none_is_read_an_import_br
     found = policy.needs(program)
     assert [(need.line, need.answer.name) for need in found.refused] == [(4, "attribute")]
     assert "imports" not in found.grant  # nothing that the policy gives already
-
-
-def test_why_takes_the_paths_that_check_and_diff_write(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        "extends: calculator\ntools: {allow: [price]}\nlanguage: {constructs: {except: [while]}}\n"
-        "hints: {while: Use for.}\n"
-    )
-    policy = Policy.load(tmp_path / "mine.yaml")
-    asked = {"imports.math.sqrt": "math.sqrt", "language.constructs.while": "while", "tools.price": "price"}
-    assert {path: policy.why(path).name for path in asked} == asked
-    assert (policy.why("hints.while").allowed, policy.why("hints.while").instead) == (False, "Use for.")
-    assert policy.why("tools.price").kind == "tool"
-    for name in ("x.while", "for.x", "a.class.b"):
-        with pytest.raises(PolicyError, match="is no name"):
-            policy.why(name)

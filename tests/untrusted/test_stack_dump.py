@@ -29,8 +29,10 @@ def test_the_work_grows_no_faster_than_the_dump(name: str) -> None:
     assert growth(stack_dump.read, lambda n: HEAD + FORGED[name](n)) < SLACK
 
 
-def test_a_line_of_five_thousand_digits_is_no_frame() -> None:
+def test_a_line_of_five_thousand_digits_is_no_frame_and_no_more_are_read_than_faulthandler_writes() -> None:
     assert stack_dump.read(HEAD + FORGED["digits of a line"](5000)) == ((), False)
+    told = stack_dump.read(HEAD + FORGED["many frames"](100_000))
+    assert told is not None and len(told[0]) == stack_dump.FRAMES
 
 
 def test_an_honest_dump_is_read_to_its_end() -> None:
@@ -38,11 +40,6 @@ def test_an_honest_dump_is_read_to_its_end() -> None:
     assert stack_dump.read(dump) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module>")), True)
     assert stack_dump.read(dump[:-2]) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module")), False)
     assert stack_dump.read(b"nothing yet") is None
-
-
-def test_no_more_frames_than_faulthandler_writes() -> None:
-    told = stack_dump.read(HEAD + FORGED["many frames"](100_000))
-    assert told is not None and len(told[0]) == stack_dump.FRAMES
 
 
 LINE = st.sampled_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -116,91 +116,83 @@ def told_by(code: str) -> Any:
     return json.loads(done.stdout)
 
 
-class TestMatplotlib:
+PICTURE = ["image/png", "text/plain"]
+DRAWN: dict[str, tuple[str, list[Any]]] = {
+    "open figures become pictures once, and the current one stays": (
+        """
+        plt.plot([1, 2])
+        plt.figure(figsize=(2, 1)); plt.plot([2, 1])
+        (first, second), again, left = sizes(), sizes(), plt.get_fignums()
+        plt.plot([1, 3])
+        tell(first[0] > second[0], first[1] > second[1], again, left, len(plt.gca().get_lines()), forms())
+        """,
+        [True, True, [], [2], 2, [PICTURE]],
+    ),
+    "a shown figure is done at once": (
+        """
+        plt.plot([1, 2]); plt.show()
+        lines = len(plt.gca().get_lines())
+        plt.bar([1], [2])
+        tell(lines, forms(), len(plt.get_fignums()))
+        """,
+        [0, [PICTURE] * 2, 1],
+    ),
+    "a shown figure that is held is shown again when it changes, and not when it is saved": (
+        """
+        import io
+        figure, axes = plt.subplots(); axes.plot([1, 2]); plt.show()
+        first = forms()
+        figure.savefig(io.BytesIO(), dpi=50, bbox_inches="tight")
+        saved = forms()
+        axes.set_title("Better")
+        tell(first, saved, forms())
+        """,
+        [[PICTURE], [], [PICTURE]],
+    ),
+    "open figures are found though the program took the names of pyplot": (
+        "plt.plot([1, 2])\nplt.figure = plt.gcf = (8, 5)\ntell(forms())",
+        [[PICTURE]],
+    ),
+    "each way to show separates figures and keeps their order": (
+        """
+        plt.plot([1, 2]); plt.show()
+        shown.display("between")
+        plt.plot([2, 1]); plt.gcf().show()
+        plt.plot([1, 3])
+        tell(forms(), len(plt.gca().get_lines()))
+        """,
+        [[PICTURE, ["text/plain"], PICTURE, PICTURE], 1],
+    ),
+    "a figure is shown once and done when the step ends, as its value and where it is displayed": (
+        """
+        figure, axes = plt.subplots(); axes.plot([1])
+        as_value, opened = forms(figure), plt.get_fignums()
+        figure, axes = plt.subplots(); axes.plot([1])
+        shown.display(figure)
+        tell(as_value, opened, forms(), plt.get_fignums())
+        """,
+        [[PICTURE], [], [PICTURE], []],
+    ),
+    "a giant figure is drawn smaller, and one that cannot be drawn says why": (
+        r"""
+        plt.figure(figsize=(500, 500), dpi=300); plt.plot([1])
+        ((width, height),) = sizes()
+        plt.figure(); plt.title(r"$\frac{1}{$")
+        why = shown.collect(None)[0].data["text/plain"].decode()
+        could_not = "<matplotlib.figure.Figure: it could not be shown (ValueError: "
+        tell(width * height < 25_000_000, why.startswith(could_not), forms())
+        """,
+        [True, True, []],
+    ),
+}
+
+
+@pytest.mark.modules("matplotlib")
+@pytest.mark.parametrize(("code", "told"), DRAWN.values(), ids=DRAWN)
+def test_figures_of_matplotlib(code: str, told: list[Any]) -> None:
     """In a process of their own: matplotlib keeps fonts open, and `prepare` changes it for good."""
-
-    matplotlib = pytest.importorskip("matplotlib")
-
-    def drawn(self, code: str) -> Any:
-        start = "warnings.simplefilter('error')\nimport matplotlib\nmatplotlib.use('Agg')\n"
-        return told_by(f"{start}from matplotlib import pyplot as plt\n{textwrap.dedent(code)}")
-
-    PICTURE: ClassVar = ["image/png", "text/plain"]
-
-    def test_open_figures_become_pictures_once_and_the_current_one_stays(self) -> None:
-        ((first, second), again, left, lines, changed) = self.drawn("""
-            plt.plot([1, 2])
-            plt.figure(figsize=(2, 1)); plt.plot([2, 1])
-            pictures, again, left = sizes(), sizes(), plt.get_fignums()
-            plt.plot([1, 3])
-            tell(pictures, again, left, len(plt.gca().get_lines()), forms())
-        """)
-        assert first[0] > second[0] and first[1] > second[1]
-        assert (again, left) == ([], [2])
-        assert (lines, changed) == (2, [self.PICTURE])
-
-    @pytest.mark.parametrize("show", ["plt.show()", "plt.gcf().show()"])
-    def test_a_shown_figure_is_done_at_once(self, show: str) -> None:
-        lines, shown, opened = self.drawn(f"""
-            plt.plot([1, 2]); {show}
-            lines = len(plt.gca().get_lines())
-            plt.bar([1], [2])
-            tell(lines, forms(), len(plt.get_fignums()))
-        """)
-        assert lines == 0 and shown == [self.PICTURE] * 2 and opened == 1
-
-    def test_a_shown_figure_that_is_held_is_shown_again_when_it_changes_and_not_when_it_is_saved(self) -> None:
-        shown, saved, changed = self.drawn("""
-            import io
-            figure, axes = plt.subplots(); axes.plot([1, 2]); plt.show()
-            first = forms()
-            figure.savefig(io.BytesIO(), dpi=50, bbox_inches="tight")
-            saved = forms()
-            axes.set_title("Better")
-            tell(first, saved, forms())
-        """)
-        assert shown == changed == [self.PICTURE]
-        assert saved == []
-
-    def test_open_figures_are_found_though_the_program_took_the_names_of_pyplot(self) -> None:
-        (shown,) = self.drawn("""
-            plt.plot([1, 2])
-            plt.figure = plt.gcf = (8, 5)
-            tell(forms())
-        """)
-        assert shown == [self.PICTURE]
-
-    def test_show_separates_figures_and_keeps_their_order(self) -> None:
-        (shown,) = self.drawn("""
-            plt.plot([1, 2]); plt.show()
-            shown.display("between")
-            plt.plot([2, 1]); plt.gcf().show()
-            plt.plot([1, 3])
-            tell(forms())
-        """)
-        assert shown == [self.PICTURE, ["text/plain"], self.PICTURE, self.PICTURE]
-
-    def test_a_figure_is_shown_once_and_done_when_the_step_ends(self) -> None:
-        """As the value of the step, and where it is displayed."""
-        told = self.drawn("""
-            figure, axes = plt.subplots(); axes.plot([1])
-            as_value, opened = forms(figure), plt.get_fignums()
-            figure, axes = plt.subplots(); axes.plot([1])
-            shown.display(figure)
-            tell(as_value, opened, forms(), plt.get_fignums())
-        """)
-        assert told == [[self.PICTURE], [], [self.PICTURE], []]
-
-    def test_a_giant_figure_is_drawn_smaller_and_one_that_cannot_be_drawn_says_why(self) -> None:
-        ((width, height),), text, left = self.drawn(r"""
-            plt.figure(figsize=(500, 500), dpi=300); plt.plot([1])
-            giant = sizes()
-            plt.figure(); plt.title(r"$\frac{1}{$")
-            tell(giant, shown.collect(None)[0].data["text/plain"].decode(), forms())
-        """)
-        assert width * height < 25_000_000
-        assert text.startswith("<matplotlib.figure.Figure: it could not be shown (ValueError: ")
-        assert left == []
+    start = "warnings.simplefilter('error')\nimport matplotlib\nmatplotlib.use('Agg')\n"
+    assert told_by(f"{start}from matplotlib import pyplot as plt\n{textwrap.dedent(code)}") == told
 
 
 class TestPandas:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from safeexec import Session
+from tests.conftest import OpenSession
 
 
 class Case(NamedTuple):
@@ -69,18 +70,21 @@ OF_DATA = [
 ]
 
 
-def replaced(case: Case) -> str:
-    """The program: it imports the module, and puts something else in the place of one of its names."""
-    module = case.name.rpartition(".")[0].partition(".DataFrame")[0]
-    return f"import {module}\n{case.name} = {case.by}\n"
-
-
-def check(session: Session, case: Case, program: str) -> None:
-    """Replace, and see that this step, the next ones and `get` say what is so; roll back, and the real one is there."""
-    session.run(program.partition("\n")[0]).check()
+@pytest.mark.parametrize(
+    ("profile", "case"),
+    [
+        pytest.param(profile, case, id=case.name, marks=pytest.mark.modules(*needed))
+        for profile, needed, cases in (("standard", (), STANDARD), ("data-analysis", ("pandas", "matplotlib"), OF_DATA))
+        for case in cases
+    ],
+)
+def test_a_replacement_hurts_the_program_alone(open_session: OpenSession, profile: str, case: Case) -> None:
+    """This step, the next ones and `get` say what is so; after a rollback the real one is there."""
+    session, module = open_session(profile), case.name.rpartition(".")[0].partition(".DataFrame")[0]
+    session.run(f"import {module}").check()
     session.checkpoint("start")
     value = {"a": [1, 2.5, None], "b": "ä", "c": (1, {2})}
-    result = session.run(f"{program}x = {value!r}\nx")
+    result = session.run(f"import {module}\n{case.name} = {case.by}\nx = {value!r}\nx")
     assert (result.outcome, result.value) == ("ok", value), result
     assert result.changes is not None and "x" in result.changes.created
     result = session.run("print('said')\ny = [x['b']] * 2\ny")
@@ -94,19 +98,6 @@ def check(session: Session, case: Case, program: str) -> None:
     session.rollback("start")
     back = session.run(case.probe)
     assert (back.outcome, back.value) == ("ok", case.value), back
-
-
-@pytest.mark.profile("standard")
-@pytest.mark.parametrize("case", STANDARD, ids=lambda case: case.name)
-def test_a_replacement_hurts_the_program_alone(session: Session, case: Case) -> None:
-    check(session, case, replaced(case))
-
-
-@pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas", "matplotlib")
-@pytest.mark.parametrize("case", OF_DATA, ids=lambda case: case.name)
-def test_so_it_is_of_libraries(session: Session, case: Case) -> None:
-    check(session, case, replaced(case))
 
 
 @pytest.mark.profile("data-analysis")

@@ -138,26 +138,24 @@ def test_a_query_that_does_nothing_says_so(query: str) -> None:
         "call enable_logging()",
         "select getenv('HOME')",
         "create secret s (type s3, key_id 'a', secret 'b')",
+        "insert into sales values ('west', 1)",
     ],
 )
-def test_nothing_else_is_reached(query: str, workspace: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_nothing_else_is_reached_and_no_file_is_written(
+    query: str, workspace: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     secret = tmp_path_factory.mktemp("host") / "secret.csv"
     secret.write_text("a\n1\n")
     with pytest.raises(SqlError):
         sql(query.format(secret=secret), frames(), workspace)
     assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
+    assert (Path(workspace) / "sales.csv").read_text().count("\n") == 4
 
 
 def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read(tmp_path: Path, capfd: Any) -> None:
     pd.DataFrame({"x": range(400_000)}).to_csv(tmp_path / "large.csv")
     assert rows("select count(*) from large", str(tmp_path)) == [(400_000,)]
     assert capfd.readouterr() == ("", "")
-
-
-def test_files_are_not_written(workspace: str) -> None:
-    with pytest.raises(SqlError):
-        sql("insert into sales values ('west', 1)", frames(), workspace)
-    assert (Path(workspace) / "sales.csv").read_text().count("\n") == 4
 
 
 def test_without_duckdb_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

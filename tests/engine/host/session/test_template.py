@@ -55,6 +55,10 @@ def test_sessions_begin_in_the_state_and_go_their_own_ways(box: Sandbox) -> None
         (row,) = box.templates()
         assert row.sessions == 2 and row.memory_mb > 0 and row.age > 0 and row.prepare_seconds > 0
         assert repr(box).endswith("2 sessions>")
+        (row,) = [row for row in one.protection if row.name == "own-lineage"]
+        assert not row.active and "'data'" in row.detail and "principal" in row.detail, "what they share is told"
+        with box.session() as other:
+            assert not [row for row in other.protection if row.name == "own-lineage"]
     assert box.templates()[0].sessions == 0
 
 
@@ -232,14 +236,6 @@ def test_it_takes_no_place_and_does_not_age(profile: str) -> None:
             return False
 
         until(begins)
-
-
-def test_protection_says_what_is_shared(box: Sandbox) -> None:
-    box.template("data", prepare=DATA)
-    with box.session(template="data") as session, box.session() as other:
-        (row,) = [row for row in session.protection if row.name == "own-lineage"]
-        assert not row.active and "'data'" in row.detail and "principal" in row.detail
-        assert not [row for row in other.protection if row.name == "own-lineage"]
 
 
 def test_the_thread_for_idle_sessions_never_takes_a_template_for_one_that_nobody_has(box: Sandbox) -> None:

@@ -190,21 +190,15 @@ def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
     assert scene.outcome() == "memory"
 
 
-def test_forks_that_nobody_asked_for_are_counted(scene: Scene) -> None:
+@pytest.mark.parametrize(("allowed", "outcome"), [(0, "violation"), (4, None)])
+def test_forks_that_nobody_asked_for_are_counted_unless_the_policy_allows_them(allowed: int, outcome: str) -> None:
+    scene = Scene(processes=allowed)
     for _ in range(MOST_UNORDERED_FORKS + 1):
         assert not scene.look()
         child = scene.machine.fork(scene.runner)
         scene.look()
         scene.machine.end(child)
-    assert scene.outcome() == "violation"
-
-
-def test_forks_that_the_policy_allows_are_not() -> None:
-    scene = Scene(processes=4)
-    for _ in range(MOST_UNORDERED_FORKS + 1):
-        child = scene.machine.fork(scene.runner)
-        assert not scene.look()
-        scene.machine.end(child)
+    assert scene.outcome() == outcome
 
 
 def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:

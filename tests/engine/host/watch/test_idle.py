@@ -185,11 +185,7 @@ FORKS = "import os\nif os.fork() == 0: time.sleep(3600)"
 
 @pytest.mark.parametrize(
     ("policy", "idle", "source", "sockets_first"),
-    [
-        ("calculator", None, "x = 1", True),
-        ("calculator", 3600.0, "x = 1", False),
-        (FORKING, None, FORKS, False),
-    ],
+    [("calculator", None, "x = 1", True), ("calculator", 3600.0, "x = 1", False), (FORKING, None, FORKS, False)],
     ids=["sockets first", "idle_seconds", "forks"],
 )
 def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
