@@ -80,19 +80,15 @@ def test_links_lead_somewhere_and_no_half_of_a_merge_is_left(page: Path) -> None
     assert not re.findall(r"^(?:<{7}|={7}|>{7})(?: .*)?$", text_of(page), re.MULTILINE)
 
 
-def test_the_readme_names_examples_that_there_are() -> None:
+def test_the_readme_names_examples_that_there_are_and_the_page_of_uses_names_each() -> None:
     table = section(PROJECT / "README.md", "## I am building …")
     cells = [line.split(" | ")[1] for line in table.splitlines() if line.startswith("| ") and "](" in line]
     words = {word.removeprefix("safeexec example ") for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
     there = {path.stem for path in (PROJECT / "safeexec/examples").glob("*.py")}
     assert len(words & there) >= 10
     assert not {word for word in words - there if "_" in word}
-
-
-def test_each_example_is_on_the_page_of_uses() -> None:
     page = text_of(PROJECT / "safeexec/examples/README.md")
-    there = {path.stem for path in (PROJECT / "safeexec/examples").glob("*.py")} - {"__init__"}
-    assert not {name for name in there if f"({name}.py)" not in page}
+    assert not {name for name in there - {"__init__"} if f"({name}.py)" not in page}
 
 
 def test_each_command_is_in_the_guide() -> None:

@@ -209,20 +209,23 @@ def test_every_folder_has_its_place() -> None:
     assert {str(folder) for folder in found} - {"policies", "engine"} == set(FOLDERS)
 
 
+def imported_by(package: str) -> Iterator[tuple[Path, set[str]]]:
+    """Each module of a package, and what it imports from elsewhere."""
+    for path in modules(package):
+        nodes = read(path).imports
+        named = [[one.name for one in node.names] if isinstance(node, ast.Import) else [node.module] for node in nodes]
+        yield path, {name.partition(".")[0] for names in named for name in names if name}
+
+
 @pytest.mark.parametrize("package", ["engine/child", "engine/zygote", "engine/linux", "protocol", "language", "hints"])
 def test_yaml_never_reaches_the_child(package: str) -> None:
-    for path in modules(package):
-        for node in read(path).imports:
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            assert not {"yaml", "psutil"} & {name.partition(".")[0] for name in names}, path
+    assert not [path for path, names in imported_by(package) if {"yaml", "psutil"} & names]
 
 
 @pytest.mark.parametrize("package", ["engine/host", "engine/policy", "engine/linux", "recordings", "protocol"])
 def test_the_host_unpickles_nothing(package: str) -> None:
-    for path in modules(package):
-        for node in read(path).imports:
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            assert not {"pickle", "cloudpickle", "dill", "marshal", "shelve"} & set(names), path
+    pickles = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
+    assert not [path for path, names in imported_by(package) if pickles & names]
 
 
 def test_the_top_level_holds_what_belongs_there() -> None:

@@ -60,16 +60,13 @@ def defined(path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_every_folder_is_on_the_map_in_one_line() -> None:
+def test_every_folder_and_every_module_at_the_root_is_on_the_map_in_one_line() -> None:
     folders = {
         f"`{path.relative_to(HOUSE).as_posix()}/`"
         for path in HOUSE.rglob("*")
         if path.is_dir() and "__pycache__" not in path.parts and any(file.is_file() for file in path.iterdir())
     }
     assert sorted(first_cells(section("### Folders"))) == sorted(folders - {"`policies/`"})
-
-
-def test_every_module_at_the_root_is_on_the_map_in_one_line() -> None:
     modules = sorted(f"`{path.name}`" for path in HOUSE.glob("*.py"))
     assert sorted(first_cells(section("### Modules at the root"))) == modules
 
@@ -92,12 +89,9 @@ def test_a_module_has_a_test_file_of_its_name_or_the_map_names_one() -> None:
     assert not homeless
 
 
-def test_every_path_on_the_page_exists() -> None:
+def test_every_path_on_the_page_exists_and_is_spelt_as_one() -> None:
     assert len(paths(PAGE)) > 150
     assert not [path for path, _ in paths(PAGE) if not place(path).exists()]
-
-
-def test_what_looks_like_a_path_is_checked_as_one() -> None:
     assert not [word for word in quoted(TEXT) if ("/" in word or ".py" in word) and not PATH.fullmatch(word)]
 
 

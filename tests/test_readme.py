@@ -101,18 +101,15 @@ def test_there_is_something_to_test() -> None:
     assert len(COMMANDS) >= 3
 
 
-def test_the_two_commands_for_newcomers_are_there() -> None:
+def test_the_readme_is_a_page_and_has_the_two_commands_for_newcomers() -> None:
     """What continuous integration runs is what a newcomer reads: one indented line that installs and runs the tests."""
     indented = [line.strip() for line in TEXT.splitlines() if line.startswith("    pip install")]
     assert len(indented) == 2
     assert "safeexec run" in indented[0]
     assert "pytest" in indented[1]
+    assert len(TEXT.split()) <= MOST_WORDS
 
 
 def test_the_first_command_of_the_readme_prints_the_root_of_two(tmp_path: Path, home: dict[str, str]) -> None:
     (command,) = re.findall(r"^    pip install \. && (.*)$", TEXT, re.MULTILINE)
     assert ran(["sh", "-c", command], cwd=tmp_path, env=home, check=True).stdout == "1.4142135623730951\n"
-
-
-def test_the_readme_is_a_page() -> None:
-    assert len(TEXT.split()) <= MOST_WORDS

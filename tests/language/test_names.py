@@ -152,19 +152,13 @@ def _sample() -> ast.Module:
     return ast.parse(SAMPLE if sys.version_info < (3, 12) else SAMPLE + SAMPLE_312)
 
 
-def test_what_inspect_documents_is_refused_as_restrictedpython_does() -> None:
-    """But for what leads to another traceback or to a generator, whose frames are refused."""
+def test_names_that_inspect_documents_and_guards_are_refused_and_constructs_name_node_kinds() -> None:
+    # As RestrictedPython does, but for what leads to another traceback or to a generator, whose frames are refused.
     assert set(INSPECT_ATTRIBUTES) - names.REFUSED_ATTRIBUTES == {"f_generator", "tb_next"}
-
-
-def test_constructs_name_existing_node_kinds() -> None:
     later = {"TypeAlias", "TemplateStr"}  # 3.12, 3.14
     for labels in names.CONSTRUCTS.values():
         for label in labels:
             assert hasattr(ast, label) or label in later
-
-
-def test_no_program_may_name_a_guard() -> None:
     assert names.GUARD_NAMES <= names.RESERVED
 
 

@@ -61,12 +61,16 @@ def test_files_of_the_kernel_are_refused(path: str) -> None:
         read_named(path, max_bytes=LIMIT)
 
 
-def test_a_link_on_the_way_is_not_followed(top: Path) -> None:
+def test_a_link_on_the_way_is_not_followed_and_the_limit_itself_is_allowed(top: Path) -> None:
     (top / "link").symlink_to(top / "a")
     with opened(top) as root:
         assert read_file(root, "a/./b.txt", max_bytes=LIMIT) == b"inside"
         with pytest.raises(OSError, match="Not a directory"):
             read_file(root, "link/b.txt", max_bytes=LIMIT)
+        assert read_file(root, "a/b.txt", max_bytes=6) == b"inside"
+        with pytest.raises(OSError, match="it has 6 bytes, and 5 are allowed"):
+            read_file(root, "a/b.txt", max_bytes=5)
+    os.close(open_named(top / "a" / "b.txt", max_bytes=6))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -99,14 +103,6 @@ def test_a_file_that_grows_after_its_size_was_looked_at_is_refused(top: Path, mo
     monkeypatch.setattr(os, "read", grow)
     with opened(top) as root, pytest.raises(OSError, match="grown past the 6 bytes"):
         read_file(root, "x", max_bytes=6)
-
-
-def test_the_limit_itself_is_allowed(top: Path) -> None:
-    with opened(top) as root:
-        assert read_file(root, "a/b.txt", max_bytes=6) == b"inside"
-        with pytest.raises(OSError, match="it has 6 bytes, and 5 are allowed"):
-            read_file(root, "a/b.txt", max_bytes=5)
-    os.close(open_named(top / "a" / "b.txt", max_bytes=6))
 
 
 def test_a_walk_tells_what_there_is_and_enters_no_link(top: Path) -> None:

@@ -37,12 +37,9 @@ def test_the_time_to_look_for_a_fence_grows_with_the_text(text: str, part: str) 
     assert growth(without_fence, lambda size: text.format(part * (size // len(part))), 1 << 11, 1 << 15) < SLACK
 
 
-def test_lines_keep_their_numbers(run: Run) -> None:
+def test_lines_keep_their_numbers_and_a_program_with_such_a_line_in_it_is_as_it_was(run: Run) -> None:
     error = run("```python\n%matplotlib inline\nx = 1\nx / 0\n```").error
     assert (error.line, error.source_line) == (4, "x / 0")
-
-
-def test_a_program_with_such_a_line_in_it_is_as_it_was(run: Run) -> None:
     assert run("s = '''\n%matplotlib inline\n```\n'''\nlen(s)").check().value == 24
     assert run("matplotlib = 3\nx = (10\n%matplotlib\n)\nx").check().value == 1
 

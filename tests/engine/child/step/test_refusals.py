@@ -53,14 +53,10 @@ def test_ordinary_work_has_no_refusals(run: Run) -> None:
 
 
 @pytest.mark.profile("confined-python")
-def test_what_is_imported_late_leaves_no_byte_code(run: Run) -> None:
-    """It would be refused, and listed, wherever a library is used for the first time."""
+def test_libraries_ask_no_other_program_and_leave_no_byte_code(run: Run, session: Session) -> None:
+    # It would be refused, and listed, wherever a library is used for the first time.
     assert run("import sys\nsys.dont_write_bytecode").value is True
-
-
-@pytest.mark.profile("confined-python")
-def test_a_library_that_asks_another_program_does_without(session: Session) -> None:
-    """`platform`, `uuid`, matplotlib's list of fonts: they catch an error. A fork in the kernel would end the step."""
+    # `platform`, `uuid`, matplotlib's list of fonts: they catch an error. A fork in the kernel would end the step.
     session.run("import platform, subprocess, uuid\nplatform.processor(), uuid.getnode()").check()
     caught = session.run("try:\n    subprocess.run(['ls'])\nexcept PermissionError as error:\n    print('caught')")
     assert (caught.outcome, caught.stdout, caught.state) == ("ok", "caught\n", "kept")

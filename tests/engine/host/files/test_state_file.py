@@ -59,11 +59,8 @@ def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path
         (branch,) = session.branch()
         with branch:
             assert branch.get("x") == [1]
-
-
-def test_a_state_comes_back_where_no_step_is_undone(sandbox: Sandbox, saved: Save) -> None:
-    """Without checkpoints the file is the only descriptor that goes with the request."""
-    with sandbox.session_for("again", restore=saved("x = [1]"), checkpoints="off") as session:
+    # Without checkpoints the file is the only descriptor that goes with the request.
+    with sandbox.session_for("again", restore=path, checkpoints="off") as session:
         assert session.run("x + [2]").value == [1, 2]
 
 
@@ -250,6 +247,9 @@ def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, saved: Sa
     path.write_bytes(whole.replace(b"state-2", b"state-3", 1))
     with pytest.raises(StateFileError, match="newer version"):
         sandbox.restore(path)
+    path.write_bytes(whole.replace(b"state-2", b"state-1", 1)[:-32] + bytes(32))
+    with sandbox.restore(path) as session:
+        assert session.get("x") == [*range(100)], "one of the format that had a key is read without it"
 
 
 @pytest.mark.profile("confined-python")
@@ -260,13 +260,6 @@ def test_a_state_of_another_policy_runs_under_the_policy_that_it_is_restored_in(
         with Sandbox(policy) as sandbox_of_other, sandbox_of_other.restore(path) as session:
             assert session.get("x") == 1
             assert session.run("import os").outcome == ("rejected" if policy == "calculator" else "ok")
-
-
-def test_a_state_of_the_keyed_format_is_read_without_its_key(sandbox: Sandbox, saved: Save) -> None:
-    path = saved("x = 1")
-    path.write_bytes(path.read_bytes().replace(b"state-2", b"state-1", 1)[:-32] + bytes(32))
-    with sandbox.restore(path) as session:
-        assert session.get("x") == 1
 
 
 BOMBS = {

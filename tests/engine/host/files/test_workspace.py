@@ -40,19 +40,7 @@ def too_much(workspace: Workspace, most: int) -> str:
     return ""
 
 
-def test_a_session_begins_with_the_sandboxs_files(tmp_path: Path) -> None:
-    source = tmp_path / "sales.csv"
-    source.write_text("a,b\n1,2\n")
-    with Sandbox("data-analysis", files={"data/sales.csv": source, "note.txt": b"hello"}) as sandbox:
-        for _ in range(2):
-            with sandbox.session() as session:
-                result = session.run("open('data/sales.csv').read(), open('note.txt').read()")
-                assert result.check().value == ("a,b\n1,2\n", "hello")
-                assert session.run("open('note.txt', 'w').write('mine')").ok
-    assert source.read_text() == "a,b\n1,2\n"
-
-
-def test_a_directory_is_copied_without_what_links_stand_for(tmp_path: Path) -> None:
+def test_a_session_begins_with_files_and_directories_without_what_links_stand_for(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
     (project / "src" / "run.sh").write_text("x")
@@ -62,10 +50,16 @@ def test_a_directory_is_copied_without_what_links_stand_for(tmp_path: Path) -> N
     (project / "etc").symlink_to("/etc")
     os.mkfifo(project / "pipe")
     told = "import os\nsorted(os.path.join(top, name) for top, a, b in os.walk('in') for name in a + b)"
-    with Sandbox("data-analysis", files={"in/project": project}) as sandbox, sandbox.session() as session:
-        found = ["in/project", "in/project/empty", "in/project/src", "in/project/src/run.sh"]
-        assert session.run(told).value == found
-        assert session.run("os.stat('in/project/src/run.sh').st_mode & 0o100").value == 0o100
+    given = {"in/project": project, "data/run.sh": project / "src" / "run.sh", "note.txt": b"hello"}
+    with Sandbox("data-analysis", files=given) as sandbox:
+        for _ in range(2):
+            with sandbox.session() as session:
+                found = ["in/project", "in/project/empty", "in/project/src", "in/project/src/run.sh"]
+                assert session.run(told).value == found
+                assert session.run("os.stat('in/project/src/run.sh').st_mode & 0o100").value == 0o100
+                assert session.run("open('data/run.sh').read(), open('note.txt').read()").value == ("x", "hello")
+                session.run("open('note.txt', 'w').write('mine')\nopen('data/run.sh', 'w').write('mine')").check()
+    assert (project / "src" / "run.sh").read_text() == "x"
     big = tmp_path / "big"
     big.mkdir()
     with open(big / "file", "wb") as file:
@@ -321,7 +315,9 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
 
 
-def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Workspace) -> None:
+def test_a_workspace_that_its_guest_moves_away_also_while_it_is_looked_at_is_told_and_made_anew(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An ordinary user's host and its guests are one user."""
     inside = Path(small.path)
     (inside / "kept").write_text("1")
@@ -339,9 +335,6 @@ def test_a_workspace_that_its_guest_moved_away_is_told_and_made_anew(small: Work
         inside.parent.chmod(0o700)
         assert [path.name for path in inside.parent.iterdir()] == [tree.WORKSPACE]
         assert (inside / "kept").read_text() == "1" and too_much(small, 1 << 20) == ""
-
-
-def test_a_workspace_moved_while_it_is_looked_at_is_told(small: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     enter = tree.list_directory
 
     def move_and_enter(above: int, name: str) -> int:

@@ -58,37 +58,6 @@ def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it(
 
 # What survives
 
-LIVE = """
-def count():
-    n = 0
-    while True:
-        n += 1
-        yield n
-def make():
-    n = 0
-    def f():
-        nonlocal n
-        n += 1
-        return n
-    return f
-class A:
-    made = 0
-    def __init__(self): A.made += 1
-a = [1]
-b, g, f, one, i = {'a': a}, count(), make(), A(), iter(range(5))
-next(g), f(), next(i)
-"""
-
-
-@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
-def test_live_objects_survive_a_kill(open_session: OpenSession, checkpoints: str) -> None:
-    session = open_session(checkpoints=checkpoints)
-    session.run(LIVE).check()
-    kill(session)
-    check = "b['a'] is a and type(one) is A, next(g), f(), A.made, next(i)"
-    assert session.run(check).check().value == (True, 2, 2, 1, 1)
-    assert "lost" not in session.namespace
-
 
 @pytest.mark.profile("data-analysis")
 def test_open_files_keep_their_own_offsets(session: Session) -> None:

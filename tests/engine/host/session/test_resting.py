@@ -97,16 +97,6 @@ def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
     assert session.run("x").usage.wake_ms == 0, "the question before it woke the session"
 
 
-@pytest.mark.profile("standard")
-def test_random_numbers_go_on_in_another_process(session: Session) -> None:
-    session.run("import random\nbefore = random.getstate()[1]\nx = [random.random() for _ in range(700)]").check()
-    seen = session.get("x")
-    assert session.variables() and may_rest(session) and session.get("x") == seen
-    after = session.run("random.random()").value
-    session.rollback()
-    assert may_rest(session) and session.run("random.random()").value == after
-
-
 def test_sessions_of_a_template_rest_on_its_copy() -> None:
     with Sandbox("calculator", spare=0) as sandbox:
         sandbox.template("t", prepare="x = [1, 2]")

@@ -92,16 +92,13 @@ def test_no_text_of_a_step_that_ends_is_an_escape_or_one_of_our_lines(session: S
     assert json.dumps(result.to_dict())
 
 
-def test_no_text_of_what_comes_while_a_step_runs_is_an_escape(session: Session) -> None:
+def test_no_text_of_what_comes_while_a_step_runs_or_about_variables_is_an_escape(session: Session) -> None:
     heard: list[Any] = []
     source = f"{FORGED}server.link.send(filled(m.Progress, done=0.5, total=None))\n"
     source += "server.link.send(m.Shown(filled(m.DisplayData)))"
     session.run(source, on_progress=lambda *told: heard.append(list(told)), on_display=heard.append, timeout=20)
     assert len(heard) == 2
     assert [text for _, text in names(heard) if not text.isprintable()] == []
-
-
-def test_no_text_about_variables_is_an_escape(session: Session) -> None:
     replaced = "server._acts[m.Describe] = lambda _: m.Described([filled(m.VariableData, size=1)])"
     session.run(f"{FORGED}{replaced}").check()
     (row,) = session.variables()
