@@ -112,22 +112,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """Where no skip is allowed, have what was skipped fail: a test, or a module as it is collected."""
     report = yield
-    return _failed_if_skipped(report)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    report = yield
-    return _failed_if_skipped(report)
-
-
-def _failed_if_skipped(report: Any) -> Any:
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, and SAFEEXEC_TESTS_NO_SKIP is set: {report.longrepr}"
     return report
+
+
+pytest_make_collect_report = pytest_runtest_makereport
 
 
 @pytest.fixture(scope="session")

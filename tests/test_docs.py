@@ -91,19 +91,13 @@ def test_the_readme_names_examples_that_there_are_and_the_page_of_uses_names_eac
     assert not {name for name in there - {"__init__"} if f"({name}.py)" not in page}
 
 
-def test_each_command_is_in_the_guide() -> None:
+def test_the_guide_has_every_command_field_of_a_result_keyword_of_a_step_and_key_of_a_manifest() -> None:
     named = first_cells(section(PROJECT / "safeexec/docs/guide.md", "## Command line"))
     assert sorted({words.split()[1] for words in named if words.startswith("safeexec ")}) == sorted(COMMANDS)
-
-
-def test_the_guide_has_every_field_of_a_result_and_every_keyword_of_a_step() -> None:
     told = FENCE.sub("", section(PROJECT / "safeexec/docs/guide.md", "## Steps and results"))
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", told))))
     assert not set(Result.__struct_fields__) - words
     assert not set(RunOptions.__annotations__) - words
-
-
-def test_the_guide_has_every_key_of_a_manifest() -> None:
     told = first_cells(section(PROJECT / "safeexec/docs/guide.md", "## Plugins"))
     assert sorted(told) == sorted(field.name for field in msgspec.structs.fields(Manifest))
 

@@ -89,13 +89,10 @@ def test_a_module_has_a_test_file_of_its_name_or_the_map_names_one() -> None:
     assert not homeless
 
 
-def test_every_path_on_the_page_exists_and_is_spelt_as_one() -> None:
+def test_every_path_on_the_page_exists_is_spelt_as_one_and_defines_the_name_behind_its_colon() -> None:
     assert len(paths(PAGE)) > 150
     assert not [path for path, _ in paths(PAGE) if not place(path).exists()]
     assert not [word for word in quoted(TEXT) if ("/" in word or ".py" in word) and not PATH.fullmatch(word)]
-
-
-def test_every_function_and_class_on_the_page_is_defined_there() -> None:
     named = [(path, name) for path, name in paths(PAGE) if name]
     assert named
     assert not [f"{path}:{name}" for path, name in named if name not in defined(place(path))]
@@ -154,16 +151,13 @@ def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
         assert not [name for name in re.findall(r"\w+", line) if name not in known]
 
 
-def test_a_recipe_names_files_and_tests() -> None:
+def test_a_recipe_names_files_and_tests_and_a_life_has_ten_lines() -> None:
     recipes = [part for part in section("## Recipes").split("\n\n") if part.startswith("**") and "\nTests: " in part]
     assert len(recipes) >= 10
     for recipe in recipes:
         files, _, tests = recipe.partition("\nTests: ")
         assert [path for path, _ in paths(files) if not path.startswith("tests/")], recipe
         assert [path for path, _ in paths(tests) if path.startswith("tests/")], recipe
-
-
-def test_a_life_has_ten_lines() -> None:
     for life in ("## A step", "## A checkpoint", "## A policy"):
         assert re.findall(r"^(\d+)\. ", section(life), re.MULTILINE) == [str(number) for number in range(1, 11)]
 

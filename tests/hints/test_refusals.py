@@ -69,13 +69,16 @@ def test_hint_for(kind: str, name: str, plan: LanguagePlan, words: str) -> None:
     assert words in (hint_for(kind, name, plan) or "")
 
 
-def test_what_is_proposed_is_near_and_not_refused() -> None:
+def test_what_is_proposed_is_near_and_not_refused_and_the_policy_s_own_hint_wins() -> None:
     assert hint_for("attribute", "math.squrt", SMALL, candidates=["sqrt", "sin"]) == "Did you mean `math.sqrt`?"
     plan = LanguagePlan(imports={"math": ImportPlan(refused=frozenset({"sqrt"}))})
     assert hint_for("attribute", "math.sqrt", plan, candidates=["isqrt"]) is None
     assert hint_for("attribute", "math.sqrtt", SMALL, candidates=["sqrt"]) == "Did you mean `math.sqrt`?"
     plan = LanguagePlan(imports={"numpy": ImportPlan(refused=frozenset({"loadtxt"}))})
     assert hint_for("attribute", "numpy.loadtx", plan, candidates=["loadtxt"]) is None
+    plan = LanguagePlan(hints={"requests": "Use `catalogue(item)`."}, tools=("fetch_page",))
+    assert hint_for("module", "requests", plan) == "Use `catalogue(item)`."
+    assert hint_for("module", "requests.adapters", plan) == "Use `catalogue(item)`."
 
 
 def test_no_statement_is_proposed_where_expressions_alone_are_allowed() -> None:
@@ -94,12 +97,6 @@ def test_a_module_that_another_one_had_is_imported_by_its_own_name() -> None:
     assert hint_for_missing_member("sklearn.externals", "joblib", [], (), ANYTHING).endswith("`import joblib`.")
     found = hint_for_missing_member("pandas", "json", [], (), ANYTHING)  # it is a part of pandas, and not Python's
     assert "import json" not in found
-
-
-def test_the_policy_s_own_hint_wins() -> None:
-    plan = LanguagePlan(hints={"requests": "Use `catalogue(item)`."}, tools=("fetch_page",))
-    assert hint_for("module", "requests", plan) == "Use `catalogue(item)`."
-    assert hint_for("module", "requests.adapters", plan) == "Use `catalogue(item)`."
 
 
 def test_every_need_is_known_every_name_has_a_hint_and_none_recommends_what_it_replaces() -> None:

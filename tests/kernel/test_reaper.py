@@ -60,21 +60,16 @@ def _start(situation: str, base: Path) -> subprocess.Popen[str]:
     return harness.start(ORPHANS, "confined-python", str(base), **SITUATIONS[situation])
 
 
-def test_the_host_is_killed(situation: str, base: Path) -> None:
-    with _start(situation, base) as host:
-        family = _family(host, base)
-        host.send_signal(signal.SIGKILL)
-        until(lambda: not _living(family))
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_the_reaper_is_told_to_end(situation: str, base: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("who", "number"), [("host", signal.SIGKILL), ("reaper", signal.SIGTERM), ("reaper", signal.SIGKILL)]
+)
+def test_host_and_reaper_take_everything_along(situation: str, base: Path, who: str, number: int) -> None:
     """SIGTERM sweeps. SIGKILL takes along what the kernel ties to the reaper: everything in a pid namespace."""
     with _start(situation, base) as host:
         family = _family(host, base)
         reaper = next(member for member in family if member.ppid == host.pid)
-        assert _signal(reaper.pid, number)
-        if number == signal.SIGTERM or not situation.endswith("without-namespaces"):
+        assert _signal(host.pid if who == "host" else reaper.pid, number)
+        if who == "host" or number == signal.SIGTERM or not situation.endswith("without-namespaces"):
             until(lambda: not _living(family))
         host.wait(PATIENCE)
         for member in _living(family):

@@ -25,14 +25,11 @@ def test_every_violation_is_told_at_once_with_its_rule_in_source_order(plan: Lan
     ]
 
 
-def test_the_place_of_an_attribute_is_its_name(plan: LanguagePlan) -> None:
+def test_the_place_of_an_attribute_is_its_name_in_characters_and_carets_keep_tabs(plan: LanguagePlan) -> None:
+    """They stand under wide and combined characters as a terminal shows these."""
     (found,) = diagnostics("y = (f\n    .__globals__)", plan)
     assert (found.line, found.column, found.end_line, found.end_column) == (2, 6, 2, 17)
     assert found.caret == "    .__globals__)\n     ^^^^^^^^^^^"
-
-
-def test_columns_count_characters_and_carets_keep_tabs(plan: LanguagePlan) -> None:
-    """They stand under wide and combined characters as a terminal shows these."""
     (found,) = diagnostics("if 1:\n\tx = 'äöü', f.__code__", plan)
     assert found.column == 15
     assert found.caret == "\tx = 'äöü', f.__code__\n\t             ^^^^^^^^"

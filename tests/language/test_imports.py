@@ -100,12 +100,18 @@ def test_modules_of_the_workspace(helped: Session, source: str, value: object) -
     assert helped.run(source).check().value == value
 
 
-def test_a_module_that_a_step_writes_is_imported_and_one_that_changed_is_loaded_again(helped: Session) -> None:
+def test_a_module_that_a_step_writes_is_imported_one_that_changed_is_loaded_again_and_a_library_keeps_its_name(
+    helped: Session,
+) -> None:
     assert helped.run("write('fresh.py', 'x = 9')\nimport fresh\nfresh.x").check().value == 9
     helped.run("import helper").check()
     helped.run("write('helper.py', 'def double(x): return x * 20')").check()
     assert helped.run("helper.double(1)").value == 2
     assert helped.run("import importlib\nimportlib.reload(helper).double(1)").check().value == 20
+    helped.run("write('json.py', 'x = 1')").check()
+    assert helped.run("import json\njson.dumps([1])").check().value == "[1]"
+    missing = helped.run("json.x").error
+    assert missing is not None and missing.type == "AttributeError"
 
 
 @pytest.mark.parametrize(
@@ -121,10 +127,3 @@ def test_modules_that_cannot_be_loaded(helped: Session, module: str, kind: str, 
     assert error is not None and error.type == kind and words in error.message
     attempt = f"try:\n    import {module}\nexcept Exception:\n    pass"
     assert helped.run(f"{attempt}\nimport sys\n{module!r} in sys.modules").value is False
-
-
-def test_a_library_keeps_its_name(helped: Session) -> None:
-    helped.run("write('json.py', 'x = 1')").check()
-    assert helped.run("import json\njson.dumps([1])").check().value == "[1]"
-    missing = helped.run("json.x").error
-    assert missing is not None and missing.type == "AttributeError"

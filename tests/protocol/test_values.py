@@ -288,17 +288,13 @@ def test_no_array_suffers_from_its_neighbour() -> None:
     assert (type(too_deep), beside) == (Opaque, 7)
 
 
-def test_columns_of_one_name_stay_apart() -> None:
+def test_columns_of_one_name_stay_apart_and_each_name_is_numbered_once() -> None:
     pandas = pytest.importorskip("pandas")
     for rows in ([[1, 2, 3, 4]], [[1, "b", 3, 4]]):
         frame = pandas.DataFrame(rows, columns=["a", "a", "a.1", "a"])
         wanted = zip(["a", "a.2", "a.1", "a.3"], ([item] for item in rows[0]), strict=True)
         assert decode(asked(frame).data) == dict(wanted)
-
-
-def test_each_name_that_was_there_is_numbered_once() -> None:
-    """Looking for the number of each anew would take minutes."""
-    pandas = pytest.importorskip("pandas")
+    # Looking for the number of each anew would take minutes.
     names = ["a"] * 50_000 + ["a.2", 1, True, "1"]
     frame = pandas.DataFrame([range(len(names))], columns=names)
     apart = decode(written(frame, arrays=True, max_bytes=1 << 24).data)

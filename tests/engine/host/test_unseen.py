@@ -82,7 +82,7 @@ def test_libraries_go_other_ways_round_what_is_refused(session: Session) -> None
     assert result.value == (100_000, b"onetwo") and not result.refusals
 
 
-def test_record_locks_are_bounded(session: Session) -> None:
+def test_record_locks_are_bounded_and_those_of_which_nobody_tells_the_holder_are_unknown_here(session: Session) -> None:
     """Each is memory of the kernel. What honest programs hold is far below."""
     session.run("import fcntl\nfiles = [open(f'f{number}', 'w+') for number in range(8)]").check()
     locks = "for file in files: fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * at)"
@@ -91,10 +91,7 @@ def test_record_locks_are_bounded(session: Session) -> None:
     result = session.run("while True: lock(4000)", timeout=120)
     assert result.outcome == "violation" and result.error is not None
     assert "10,000 locks" in result.error.message
-
-
-def test_locks_of_which_nobody_tells_the_holder_are_unknown_here(session: Session) -> None:
-    """One of a file (F_OFD_SETLK) stays as long as the file is mapped, and names no process."""
+    # One of a file (F_OFD_SETLK) stays as long as the file is mapped, and names no process.
     session.run("import fcntl, struct\nfile = open('f', 'w+')").check()
     whole = "struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0)"
     result = session.run(f"fcntl.fcntl(file, fcntl.F_OFD_SETLK, {whole})")

@@ -60,7 +60,7 @@ def test_a_probe_that_is_given_up_leaves_no_process() -> None:
 
 
 @pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
-def test_without_namespaces_the_rest_still_works() -> None:
+def test_without_namespaces_the_rest_still_works_and_a_landlock_that_is_refused_counts_as_missing() -> None:
     answers = probe.Trial(refuse_namespaces).result()
     for kind in ("user", "mount", "pid", "net", "ipc", "uts", "cgroup"):
         assert not answers.namespace(kind).works
@@ -68,9 +68,6 @@ def test_without_namespaces_the_rest_still_works() -> None:
     assert answers.seccomp == probe.probe().seccomp
     assert answers.landlock_abi == probe.probe().landlock_abi
 
-
-@pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
-def test_a_landlock_that_is_refused_counts_as_missing() -> None:
     def refuse_landlock() -> None:
         rules = dict.fromkeys(numbers(), allow()) | {"landlock_restrict_self": refuse(errno.EPERM)}
         seccomp.install(rules)

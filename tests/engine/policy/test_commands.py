@@ -30,16 +30,13 @@ def mine(tmp_path) -> Callable[..., str]:
     return write
 
 
-def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read_again(capsys):
+def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read_again_without_a_finding(capsys, mine):
     status, out, _ = run(capsys, "policy", "list")
     assert status == 0 and "data-analysis" in out and "calculator.yaml" in out
     assert run(capsys, "policy", "check")[0] == 0
     status, out, _ = run(capsys, "policy", "show", "data-analysis")
     assert status == 0
     assert Policy.from_yaml(out, name="data-analysis") == Policy.load("data-analysis")
-
-
-def test_a_policy_as_it_is_shown_has_no_finding(capsys, mine):
     pinned = mine(run(capsys, "policy", "show", "calculator")[1], extends="")
     assert run(capsys, "policy", "check", "--strict", pinned) == (0, f"{pinned}: ok\n", "")
 

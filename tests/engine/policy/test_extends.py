@@ -125,14 +125,11 @@ def test_three_levels_of_lists(tmp_path):
     assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
 
 
-def test_extends_that_go_in_a_circle(tmp_path):
+def test_extends_that_go_in_a_circle_and_a_long_line_of_profiles_that_is_none(tmp_path):
     with pytest.raises(PolicyError, match=r"c.yaml:1:1: extends: .* circle: a.yaml → b.yaml → c.yaml → a.yaml"):
         load(tmp_path, b="extends: ./c.yaml\n", c="extends: ./a.yaml\n", a="extends: ./b.yaml\n")
     with pytest.raises(PolicyError, match=r"(?s)2 mistakes.*circle: a.yaml → a.yaml.*a.yaml:2:1: limit: unknown"):
         load(tmp_path, a="extends: a.yaml\nlimit: {}\n")
-
-
-def test_a_long_line_of_profiles_is_no_circle(tmp_path):
     line = {f"p{number}": f"extends: ./p{number - 1}.yaml\n" for number in range(1, 20)}
     with pytest.raises(PolicyError, match=r"p4.yaml:1:1: extends: more than 16 profiles extend one another"):
         load(tmp_path, p0="limits: {threads: 1}\n", **line)

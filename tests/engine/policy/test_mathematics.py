@@ -36,9 +36,13 @@ def test_mathematics_works_whole(sandbox: Sandbox, source: str, value: object) -
     assert (result.outcome, result.value) == ("ok", value), result.error
 
 
-def test_a_formula_shows_itself_as_latex(sandbox: Sandbox) -> None:
+def test_formulas_and_solutions_show_themselves_as_latex(sandbox: Sandbox) -> None:
     result = sandbox.run(X + "sp.Integral(x ** 2, x)")
     assert result.displays[0]["text/latex"] == r"$$\int x^{2}\, dx$$"
+    result = sandbox.run(X + "sp.solve(x ** 2 - 2)")
+    assert result.displays[0]["text/latex"] == r"$$\left[ - \sqrt{2}, \  \sqrt{2}\right]$$"
+    assert sandbox.run(X + "{x: sp.sqrt(2)}").displays[0]["text/latex"] == r"$$\left\{ x : \sqrt{2}\right\}$$"
+    assert sandbox.run(X + "[1, 'x', sp.sqrt(2)], [], [x] * 1000").displays == ()
 
 
 @pytest.mark.parametrize("source", ["sp.sympify(TEXT)", "sp.S(TEXT)", "sp.lambdify(x, TEXT)(1)", "sp.Matrix([TEXT])"])
@@ -52,10 +56,3 @@ def test_a_part_of_a_library_that_is_loaded_late_works() -> None:
     policy = Policy.load("calculator").replace(imports={"numpy": "all"})
     with Sandbox(policy) as sandbox:
         sandbox.run("import numpy as np\nnp.random.default_rng(0)").check()
-
-
-def test_solutions_show_themselves_as_latex(sandbox: Sandbox) -> None:
-    result = sandbox.run(X + "sp.solve(x ** 2 - 2)")
-    assert result.displays[0]["text/latex"] == r"$$\left[ - \sqrt{2}, \  \sqrt{2}\right]$$"
-    assert sandbox.run(X + "{x: sp.sqrt(2)}").displays[0]["text/latex"] == r"$$\left\{ x : \sqrt{2}\right\}$$"
-    assert sandbox.run(X + "[1, 'x', sp.sqrt(2)], [], [x] * 1000").displays == ()

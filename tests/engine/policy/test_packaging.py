@@ -21,13 +21,10 @@ def setup():
     return setup
 
 
-def test_every_package_is_listed(setup):
+def test_every_package_and_every_file_of_data_is_listed(setup):
     found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "safeexec").rglob("*.py")}
     assert found | {POLICIES} == set(setup["options"]["packages"].split())
-
-
-def test_every_file_of_data_is_listed(setup):
-    listed, found = set(), set()
+    listed, found = set(), set[Path]()
     for package, patterns in setup["options.package_data"].items():
         folder = ROOT / "policies" if package == POLICIES else ROOT.joinpath(*package.split("."))
         listed |= {path for pattern in patterns.split(", ") for path in folder.glob(pattern)}

@@ -89,12 +89,16 @@ def test_whether_a_set_holds_values_alone(source: str, anything: bool) -> None:
     assert shown(source) is anything
 
 
-def test_an_error_is_told_at_its_own_place() -> None:
+def test_an_error_is_told_at_its_own_place_and_annotations_stay_as_they_are_written() -> None:
     tree = instrumented("x = {\n  1,\n  [2]}")
     with pytest.raises(TypeError, match="unhashable") as told:
         exec(compile(tree, "<program>", "exec"), {GUARD_SET: lambda value: value})
     place = traceback.extract_tb(told.value.__traceback__)[-1]
     assert (place.name, place.lineno) == ("<module>", 1)
+    source = "from __future__ import annotations\ndef f(x: int | None) -> {1} | {2}:\n    y: set | int = {x}"
+    space: dict[str, Any] = {}
+    exec(compile(instrumented(source), "<program>", "exec"), space)
+    assert space["f"].__annotations__ == {"x": "int | None", "return": "{1} | {2}"}
 
 
 HASHES = [
@@ -161,13 +165,6 @@ Loud([Item()])
     tree.body[-1] = ast.parse(f"{GUARD_SET}(Loud([Item()]))").body[0]
     exec(compile(tree, "<program>", "exec"), space)
     assert space["said"] == []
-
-
-def test_annotations_stay_as_they_are_written() -> None:
-    source = "from __future__ import annotations\ndef f(x: int | None) -> {1} | {2}:\n    y: set | int = {x}"
-    space: dict[str, Any] = {}
-    exec(compile(instrumented(source), "<program>", "exec"), space)
-    assert space["f"].__annotations__ == {"x": "int | None", "return": "{1} | {2}"}
 
 
 def test_so_many_items_are_looked_at_in_a_step() -> None:

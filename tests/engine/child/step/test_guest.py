@@ -64,13 +64,9 @@ def test_a_figure_that_does_not_answer_leaves_the_step_its_end(run: Run) -> None
 
 
 @pytest.mark.profile("confined-python")
-def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
+def test_a_program_begins_in_a_directory_that_is_gone_and_finds_a_user_a_home_and_a_path(run: Run) -> None:
     run("import os\nos.mkdir('d')\nos.chdir('d')\nos.rmdir('../d')").check()
     assert run("print(__file__)", argv=["p.py"]).check().stdout == "p.py\n"
-
-
-@pytest.mark.profile("confined-python")
-def test_a_program_finds_a_user_a_home_and_a_path(run: Run) -> None:
     source = "import getpass, os\ngetpass.getuser(), os.path.isdir(os.environ['HOME']), os.environ['PATH'].split(':')"
     assert run(source).check().value == ("guest", True, ["/usr/local/bin", "/usr/bin", "/bin"])
 

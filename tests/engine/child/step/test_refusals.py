@@ -35,9 +35,11 @@ def test_a_refusal_that_was_caught_is_listed(run: Run, source: str, expected: st
 def test_in_the_restricted_language_it_is_listed_too_but_what_ends_the_step_is_told_once(run: Run) -> None:
     source = "import contextlib\nwith contextlib.suppress(OSError):\n    open('/x', 'w')"
     assert refused(run(source)) == [("open() of '/x'", 3)]
-    for source, outcome in (("name = '/x'\nopen(name, 'w')", "violation"), ("open('/x', 'w')", "rejected")):
-        result = run(source)
-        assert (result.outcome, result.refusals) == (outcome, ())
+    late = run("name = '/x'\nopen(name, 'w')")
+    assert (late.outcome, late.refusals) == ("violation", ())
+    early = run("print('ran')\nopen('/x', 'w')")
+    assert (early.outcome, early.refusals, early.stdout) == ("rejected", (), "") and early.error is not None
+    assert early.error.message == "open() of '/x' is refused: it lies outside of the workspace"
 
 
 @pytest.mark.profile("data-analysis")

@@ -86,7 +86,7 @@ done
 """
 
 
-def test_the_protection_says_what_a_path_that_is_known_gives(sandbox: Sandbox) -> None:
+def test_the_protection_says_what_keeps_them_apart_and_what_a_path_that_is_known_gives(sandbox: Sandbox) -> None:
     """Landlock has no say over a look, a mode and times."""
     with sandbox.session() as alice, sandbox.session() as bob:
         done = bob.run(_BY_PATH.format(where=_secret(alice))).check().value
@@ -94,6 +94,9 @@ def test_the_protection_says_what_a_path_that_is_known_gives(sandbox: Sandbox) -
         assert bool(done) == ("what they know by path can be looked up" in told)
         assert ({1, 2} <= set(done)) == ("its mode and times changed" in told)
         assert alice.run("open('mine.txt').read()").value == "mine"
+    (row,) = (row for row in sandbox.protection if row.name == "separate-files")
+    assert row.active
+    assert ("each branch" in row.detail) != ("branches of one session can" in row.detail)
 
 
 _BY_PROCESS = """
@@ -126,12 +129,6 @@ def test_no_other_process_leads_to_a_file_of_another_session(sandbox: Sandbox) -
         where, pid = _secret(alice), alice.run("import os\nos.getpid()").value
         assert bob.run(_BY_PROCESS.format(where=where, pid=pid)).check().value == []
         assert alice.run("open('mine.txt').read()").value == "mine"
-
-
-def test_the_protection_says_what_keeps_them_apart(sandbox: Sandbox) -> None:
-    (row,) = (row for row in sandbox.protection if row.name == "separate-files")
-    assert row.active
-    assert ("each branch" in row.detail) != ("branches of one session can" in row.detail)
 
 
 def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

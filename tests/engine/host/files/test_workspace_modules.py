@@ -40,12 +40,19 @@ def prepared() -> Iterator[Session]:
         yield session
 
 
-def test_a_module_of_the_workspace_is_imported(prepared: Session) -> None:
+def test_a_module_of_the_workspace_is_imported_and_a_branch_from_before_reads_the_edited_file(
+    prepared: Session,
+) -> None:
     (session,) = prepared.branch()
     with session:
         result = session.run("import helper\nhelper.half(4)").check()
         assert result.value == 4
         assert not result.files, "no byte code is left beside it"
+    for text, value in (("return n // 2", 2), ("return n + 100", 104)):
+        (attempt,) = prepared.branch()
+        with attempt:
+            attempt.write_file("helper.py", HELPER.replace("return n", text).encode())
+            assert attempt.run("import helper\nhelper.half(4)").check().value == value
 
 
 @pytest.mark.parametrize(("source", "shown"), RUNNERS.values(), ids=RUNNERS.keys())
@@ -54,14 +61,6 @@ def test_tests_run_on_files_of_the_workspace_and_show_the_values(prepared: Sessi
     with session:
         result = session.run(source).check()
         assert shown in result.stdout + result.stderr
-
-
-def test_a_branch_from_before_the_import_reads_the_edited_file(prepared: Session) -> None:
-    for text, value in (("return n // 2", 2), ("return n + 100", 104)):
-        (attempt,) = prepared.branch()
-        with attempt:
-            attempt.write_file("helper.py", HELPER.replace("return n", text).encode())
-            assert attempt.run("import helper\nhelper.half(4)").check().value == value
 
 
 def test_a_reload_reads_the_edited_file(prepared: Session) -> None:

@@ -160,12 +160,15 @@ def test_a_fork_of_the_guest_prints_between_the_lines_of_its_parent(session: Ses
 
 
 @pytest.mark.profile("confined-python")
-def test_print_follows_descriptor_1(session: Session) -> None:
+def test_print_follows_descriptor_1_and_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -> None:
     capture = (
         "kept = os.dup(1)\nfile = open('captured', 'w+')\nos.dup2(file.fileno(), 1)\nprint('two')\nos.dup2(kept, 1)"
     )
     result = session.run(f"import os\nprint('one')\n{capture}\nprint('three')\nopen('captured').read()")
     assert (result.value, result.stdout) == ("two\n", "one\nthree\n")
+    lines = "for i in range(3):\n    print('python', i)\n    libc.printf(b'c %d\\n', i)"
+    source = f"import ctypes, os, signal\nlibc = ctypes.CDLL(None)\n{lines}\nos.kill(os.getpid(), signal.SIGKILL)"
+    assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
 
 
 @pytest.mark.profile("confined-python")
@@ -183,13 +186,6 @@ def test_a_guest_that_breaks_its_streams_hurts_one_step_at_most(session: Session
     session.run(source)
     session.run("1")
     assert session.run("1 + 1").value == 2
-
-
-@pytest.mark.profile("confined-python")
-def test_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -> None:
-    lines = "for i in range(3):\n    print('python', i)\n    libc.printf(b'c %d\\n', i)"
-    source = f"import ctypes, os, signal\nlibc = ctypes.CDLL(None)\n{lines}\nos.kill(os.getpid(), signal.SIGKILL)"
-    assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
 
 
 def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: OpenSession) -> None:

@@ -117,12 +117,14 @@ def _missing(planned: Confinement) -> dict[str, str]:
     return {row.name: row.detail for row in (*planned.zygote.missing, *planned.child.missing) if not row.active}
 
 
-def test_where_everything_works_nothing_is_missing() -> None:
+def test_where_everything_works_nothing_is_missing_and_without_seccomp_there_is_no_plan() -> None:
     planned = _planned()
     assert not _missing(planned)
     assert planned.user is not None and planned.user.uid == planned.zygote.uid
     assert planned.zygote.namespaces == _KINDS[1:] and planned.child.user_namespace
     assert (planned.child.proc, planned.child.files) == ("/proc", "write")
+    with pytest.raises(ProtectionError, match="seccomp does not work here \\(tried: EPERM\\)"):
+        _planned("seccomp")
 
 
 @pytest.mark.parametrize(
@@ -150,11 +152,6 @@ def test_what_a_machine_lacks_is_named_with_what_still_holds(lacking: tuple[str,
     assert ("mount" in planned.zygote.namespaces, "pid" in planned.zygote.namespaces) == (rooted, rooted)
     assert planned.child.proc == ("/proc" if rooted else "/proc/self")
     assert planned.child.files == ("none" if {"landlock", "mount"} <= {*lacking} else "write")
-
-
-def test_without_seccomp_there_is_no_plan() -> None:
-    with pytest.raises(ProtectionError, match="seccomp does not work here \\(tried: EPERM\\)"):
-        _planned("seccomp")
 
 
 @pytest.mark.parametrize("lacking", [("root",), ("root", "user"), ("user",), ("root", *_KINDS)], ids=", ".join)

@@ -23,7 +23,7 @@ from safeexec.engine.host.waiting import Wait, drive
 from safeexec.engine.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.framing import frame
-from tests.footprint import pause
+from tests.footprint import until
 
 
 def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,23 +56,22 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZygoteHandle]:
         yield zygote
 
 
-def test_requests_that_are_not_read_are_refused_whole(stopped: ZygoteHandle) -> None:
+LONG = m.RunCommand(number=1, argv=["a" * 1000] * 900, program="/bin/true", directory="/", home="/")
+
+
+@pytest.mark.parametrize(("request_", "whole"), [(m.Spawn(number=1), True), (LONG, False)], ids=["whole", "in part"])
+def test_requests_that_are_not_read_are_refused_and_one_that_was_sent_in_part_is_the_last(
+    stopped: ZygoteHandle, request_: Any, whole: bool
+) -> None:
+    """Whatever came after a part would be read as its rest."""
     with open(os.devnull) as file, pytest.raises(SandboxClosed, match=r"it has not read its requests for [\d.]+ s"):
         while True:
-            stopped.spawn(m.Spawn(number=1), (file.fileno(),) * 3)
-    signal.pidfd_send_signal(stopped._inner, signal.SIGCONT)
-    assert stopped.alive
-
-
-def test_a_request_of_which_a_part_was_sent_is_the_last_one(stopped: ZygoteHandle) -> None:
-    """Whatever came next would be read as its rest."""
-    request = m.RunCommand(number=1, argv=["a" * 1000] * 900, program="/bin/true", directory="/", home="/")
-    with open(os.devnull) as file, pytest.raises(SandboxClosed, match="it has not read its requests"):
-        while True:
-            stopped.spawn(request, (file.fileno(),) * 3)
-    while not processes.has_ended(stopped._inner):
-        pause()
-    assert not stopped.alive
+            stopped.spawn(request_, (file.fileno(),) * 3)
+    if whole:
+        signal.pidfd_send_signal(stopped._inner, signal.SIGCONT)
+    else:
+        until(lambda: processes.has_ended(stopped._inner))
+    assert stopped.alive is whole
 
 
 def test_requests_without_room_wait_until_it_reads_on(stopped: ZygoteHandle, monkeypatch: pytest.MonkeyPatch) -> None:

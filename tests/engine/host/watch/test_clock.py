@@ -36,13 +36,10 @@ def test_a_handler_that_forges_the_whole_dump_is_given_no_place(session: Session
     assert session.run("x + 1").value == 42
 
 
-def test_a_traceback_cuts_each_source_into_lines_once() -> None:
+def test_a_traceback_cuts_each_source_into_lines_once_and_shortens_a_long_one() -> None:
     def traceback(source: str) -> str:
         return Place((("<step 1>", 10**8, "f"),) * 100).traceback({"<step 1>": source})
 
     assert growth(traceback, lambda n: "x\n" * (n // 2), large=1 << 18) < SLACK
-
-
-def test_a_long_line_of_source_is_shortened_in_a_traceback() -> None:
     told = Place((("<step 1>", 1, "f"),) * 100).traceback({"<step 1>": "x" * 10**6})
     assert len(told) < 50_000
