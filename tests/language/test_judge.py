@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from types import CodeType
-from typing import Any
 
 import pytest
 
@@ -124,22 +123,9 @@ def test_a_syntax_error_is_cpythons_own(source: str, message: str, line: int, pl
     ids=lambda source: source[:12],
 )
 def test_nesting_beyond_the_parser_is_a_syntax_error(source: str, plan: LanguagePlan) -> None:
-    with pytest.raises(SyntaxError):
+    with pytest.raises(SyntaxError) as caught:
         compile_step(source, plan, filename="<step>")
-
-
-@pytest.mark.parametrize(
-    ("source", "error", "told"),
-    [
-        ("-" * 100_000 + "1", SyntaxError, TOO_DEEP),
-        ("x = 1\0", (SyntaxError, ValueError), "null bytes"),
-        ("x = '\ud800'", UnicodeEncodeError, "surrogates"),
-    ],
-    ids=["too deep", "NUL", "surrogate"],
-)
-def test_what_the_parser_cannot_take_is_told(source: str, error: Any, told: str, plan: LanguagePlan) -> None:
-    with pytest.raises(error, match=told):
-        compile_step(source, plan, filename="<step>")
+    assert source[0] != "-" or caught.value.msg == TOO_DEEP, "of which CPython says nothing that helps"
 
 
 def test_python_mode_compiles_anything() -> None:
