@@ -85,7 +85,7 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
 
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("pandas", "duckdb")
-def test_a_query_tells_which_name_it_bound_and_binds_no_other(session: Session) -> None:
+def test_a_query_tells_which_name_it_bound_and_binds_no_other_and_guest_code_reads_its_error(session: Session) -> None:
     session.run("import pandas as pd\nsales = pd.DataFrame({'amount': [1, 2]})\nresult = 'kept'").check()
     first = session.sql("select sum(amount) as total from sales", name="totals").check()
     assert (first.changes.created, first.changes.descriptions) == (("totals",), {"totals": "DataFrame 1x1"})
@@ -97,6 +97,15 @@ def test_a_query_tells_which_name_it_bound_and_binds_no_other(session: Session) 
     with pytest.raises(KeyError, match="belongs to the sandbox"):
         session.set("_format_", 1)  # compiled code looks guards up by these names, as builtins are
     assert not session.sql("select 1 as one", name="_format_").ok
+    session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
+    failed = session.run("def total():\n    return sql('select sum(b)\\nfrom df')\ntotal()")
+    assert (failed.error.type, failed.error.line) == ("SqlError", 2) and "column 12" in failed.error.message
+    assert failed.error.hint.startswith("Did you mean") and "Hint" not in failed.error.message
+    told = session.sql("select sum(b)\nfrom df").error
+    assert (told.type, told.line, told.column) == ("SqlError", 1, 12)
+    assert session.run("sql('select * from local', local=pd.DataFrame({'x': [5]})).x[0]").value == 5
+    for name in ("__builtins__", "_format_", "df.a"):
+        assert session.sql(f'create table "{name}" as select 1 as a').error.type == "SqlError"
 
 
 @pytest.mark.profile("data-analysis")
@@ -120,17 +129,3 @@ def test_a_policy_without_tables_says_so(session: Session) -> None:
     error = session.sql("select 1 as one").error
     assert (error.type, error.message) == ("SqlError", "there are no tables under this policy")
     assert error.hint is not None and "data-analysis" in error.hint
-
-
-@pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas", "duckdb")
-def test_guest_code_queries_and_reads_the_error(session: Session) -> None:
-    session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
-    failed = session.run("def total():\n    return sql('select sum(b)\\nfrom df')\ntotal()")
-    assert (failed.error.type, failed.error.line) == ("SqlError", 2) and "column 12" in failed.error.message
-    assert failed.error.hint.startswith("Did you mean") and "Hint" not in failed.error.message
-    told = session.sql("select sum(b)\nfrom df").error
-    assert (told.type, told.line, told.column) == ("SqlError", 1, 12)
-    assert session.run("sql('select * from local', local=pd.DataFrame({'x': [5]})).x[0]").value == 5
-    for name in ("__builtins__", "_format_", "df.a"):
-        assert session.sql(f'create table "{name}" as select 1 as a').error.type == "SqlError"

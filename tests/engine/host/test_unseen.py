@@ -13,12 +13,20 @@ from safeexec.protocol.printed import PYTHON_AT
 pytestmark = pytest.mark.profile("confined-python")
 
 
-def test_memory_without_a_file_is_private(session: Session) -> None:
-    """What was given back of it is gone, and not kept by the kernel for those who might share it."""
+def test_memory_without_a_file_is_private_and_a_file_is_mapped_for_reading_alone(session: Session) -> None:
+    """What was given back of memory is gone, and not kept by the kernel for those who might share it."""
     session.run("import mmap\nm = mmap.mmap(-1, 1 << 20)\nm[:4] = b'data'").check()
     assert session.run("m[:4], m.madvise(mmap.MADV_DONTNEED), m[:4]").value == (b"data", None, bytes(4))
     kinds = "isinstance(m, mmap.mmap), mmap.mmap(-1, 4096, access=mmap.ACCESS_READ)[:1]"
     assert session.run(kinds).value == (True, b"\0")
+    # A store into shared memory changes no time of the file, by which the host would know what to undo.
+    assert session.run(MAPS).check().value == ([b"ok\0\0"] * 3 + [b"\0\0my"], b"ok\0\0")
+    for how in ("", ", access=mmap.ACCESS_WRITE", ", access=mmap.ACCESS_DEFAULT", ", mmap.MAP_SHARED, mmap.PROT_WRITE"):
+        refused = session.run(f"mmap.mmap(f, 0{how})").error
+        assert refused is not None and refused.type == "OSError"
+        assert "no file is written to through memory here" in refused.message
+    far = session.run(f"file.truncate({PYTHON_AT} + 1)")
+    assert "File too large" in str(far.error), "where a file may be shared, no file of a guest begins"
 
 
 MAPS = """
@@ -33,17 +41,6 @@ for memory in own: memory[2:4] = b'my'
 file.seek(0); file.write(b'ok')
 [memory[:4] for memory in seen + own[:1]], open('f', 'rb').read(4)
 """
-
-
-def test_a_file_is_mapped_for_reading_alone(session: Session) -> None:
-    """A store into shared memory changes no time of the file, by which the host would know what to undo."""
-    assert session.run(MAPS).check().value == ([b"ok\0\0"] * 3 + [b"\0\0my"], b"ok\0\0")
-    for how in ("", ", access=mmap.ACCESS_WRITE", ", access=mmap.ACCESS_DEFAULT", ", mmap.MAP_SHARED, mmap.PROT_WRITE"):
-        refused = session.run(f"mmap.mmap(f, 0{how})").error
-        assert refused is not None and refused.type == "OSError"
-        assert "no file is written to through memory here" in refused.message
-    far = session.run(f"file.truncate({PYTHON_AT} + 1)")
-    assert "File too large" in str(far.error), "where a file may be shared, no file of a guest begins"
 
 
 SIZES = """

@@ -15,16 +15,13 @@ def session(request: pytest.FixtureRequest, open_session: OpenSession) -> Sessio
     return opened
 
 
-def test_a_top_level_may_await(session: Session) -> None:
+def test_a_top_level_may_await_and_what_is_not_done_goes_on_with_the_next_step_that_awaits(session: Session) -> None:
     assert session.run("await f()").value == 3
     assert session.run("x = await f(4)\nx + 1").value == 5
     assert session.run("out = []\nasync for i in g():\n    out.append(i)\nout").value == [0, 1, 2]
     assert session.run("async with asyncio.Lock():\n    x = 'held'\nx").value == "held"
     assert session.run("await f(1)\nasyncio.run(f(2))").value == 2  # the last line awaits nothing
     assert session.run("asyncio.run(f())").value == 3
-
-
-def test_what_is_not_done_goes_on_with_the_next_step_that_awaits(session: Session) -> None:
     assert session.run("queue = asyncio.Queue()\ntask = asyncio.create_task(queue.get())\nawait f()").ok
     assert session.run("task.done()").value is False
     assert session.run("queue.put_nowait('late')\nawait task").value == "late"

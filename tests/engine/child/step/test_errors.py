@@ -41,7 +41,7 @@ def test_position_is_the_failing_expression_in_characters() -> None:
     assert told.source_line.decode()[told.column - 1 : told.end_column - 1] == "'äöü' + größe"
 
 
-def test_line_is_in_the_step_that_ran_and_traceback_crosses_steps() -> None:
+def test_line_is_in_the_step_that_ran_and_traceback_crosses_steps_without_frames_of_libraries() -> None:
     told = failed("def clean(x):\n    return 1 / x\n", "y = 1\nclean(0)\n")
     assert told.line == 2
     call = "" if sys.version_info < (3, 13) else "    ~~~~~^^^\n"
@@ -54,9 +54,6 @@ def test_line_is_in_the_step_that_ran_and_traceback_crosses_steps() -> None:
         "           ~~^~~\n"
         "ZeroDivisionError: division by zero\n"
     )
-
-
-def test_library_frames_are_left_out() -> None:
     told = failed("import json\njson.loads('{')\n")
     assert told.line == 2
     assert "decoder.py" not in text_of(told)

@@ -192,7 +192,9 @@ def test_errors_tell_place_and_hint(query: str, line: int, column: Any, hint: st
     assert str(error).endswith(f" (line {error.line}, column {error.column})")
 
 
-def test_a_file_that_cannot_be_read_is_named_and_one_that_is_not_utf_8_with_how_to_read_it(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named_with_how_to_read_it_and_is_no_matter_to_a_query_that_means_a_column(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(SqlError, match=r"^bad.parquet cannot be read: "):
         sql("select * from 'bad.parquet'", {}, str(tmp_path))
@@ -200,9 +202,6 @@ def test_a_file_that_cannot_be_read_is_named_and_one_that_is_not_utf_8_with_how_
     with pytest.raises(SqlError, match="cannot be read") as caught:
         sql("select * from people", {}, str(tmp_path))
     assert "pd.read_csv('people.csv', encoding='cp1252')" in (caught.value.hint or "")
-
-
-def test_a_file_that_cannot_be_read_is_no_matter_to_a_query_that_means_a_column(tmp_path: Path) -> None:
     (tmp_path / "age.csv").write_bytes("name,age\nJosé,31\n".encode("cp1252"))
     (tmp_path / "clean.csv").write_text("name,age\nJosé,31\n")
     assert rows("select sum(age) from 'clean.csv'", str(tmp_path)) == [(31,)]

@@ -11,13 +11,18 @@ ALWAYS = "import warnings\nwarnings.simplefilter('always')\n"
 
 
 @pytest.mark.profile("confined-python")
-def test_a_warning_that_comes_again_is_counted(run: Run) -> None:
+def test_a_warning_or_what_a_library_logs_is_counted_where_it_comes_again_and_what_a_program_logs_is_not(
+    run: Run,
+) -> None:
     told = run(ALWAYS + "for n in range(300):\n    warnings.warn('old')\nwarnings.warn('other')").check().stderr
     assert told.count("old") == 3 and told.count("other") == 2  # with the line of the source
     assert "[299 more times: <step 1>:4: UserWarning: old]" in told
     many = run("import warnings\nfor row in range(50):\n    warnings.warn(f'row {row} is odd')").stderr
     assert [f"row {row} is odd" in many for row in (0, 1, 2, 3, 49)] == [True, True, True, False, False]
     assert many.endswith("[47 more texts: <step 2>:3: UserWarning]\n")
+    source = "import logging\nlog = logging.getLogger('lib')\nfor n in range(50): log.warning('slow %s', 'x')\n"
+    assert run(source).check().stderr == "slow x\n[49 more times: slow x]\n"
+    assert run("logging.basicConfig()\n" + source.partition("\n")[2]).check().stderr.count("slow x") == 50
 
 
 def test_each_step_counts_anew(session: Session) -> None:
@@ -39,13 +44,6 @@ for n in range(2): warnings.showwarning('m', UserWarning, 'f.py', 7, out)
 """
     result = run(ALWAYS + source).check()
     assert result.value == (3, "f.py:7: UserWarning: m\n" * 2) and result.stderr == ""
-
-
-@pytest.mark.profile("confined-python")
-def test_what_a_library_logs_is_counted_and_what_a_program_logs_is_not(run: Run) -> None:
-    source = "import logging\nlog = logging.getLogger('lib')\nfor n in range(50): log.warning('slow %s', 'x')\n"
-    assert run(source).check().stderr == "slow x\n[49 more times: slow x]\n"
-    assert run("logging.basicConfig()\n" + source.partition("\n")[2]).check().stderr.count("slow x") == 50
 
 
 @pytest.mark.profile("standard")

@@ -131,7 +131,9 @@ def test_no_other_process_leads_to_a_file_of_another_session(sandbox: Sandbox) -
         assert alice.run("open('mine.txt').read()").value == "mine"
 
 
-def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_keeps_them_apart_sessions_take_turns_unless_a_policy_accepts_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lacking(monkeypatch, "landlock", "own_mount")
     with Sandbox("confined-python") as sandbox:
         with sandbox.session() as first:
@@ -145,10 +147,6 @@ def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.
         assert sandbox.run("1 + 1").value == 2
     with Sandbox("calculator") as sandbox, sandbox.session() as one, sandbox.session() as two:
         assert (one.run("1").value, two.run("2").value) == (1, 2)
-
-
-def test_a_policy_may_accept_that_they_reach_each_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    lacking(monkeypatch, "landlock", "own_mount")
     policy = Policy.load("confined-python").replace(require=["seccomp"])
     with Sandbox(policy) as sandbox, sandbox.session() as one, sandbox.session() as two:
         assert two.run(f"open({_secret(one)!r}).read()").value == "mine"

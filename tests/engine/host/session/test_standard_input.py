@@ -107,7 +107,7 @@ def test_without_files_an_input_opens_itself_and_nothing_else(open_session: Open
     assert session.run("input()", stdin="given").value == "given"
 
 
-def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
+def test_a_deadline_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
     never = threading.Event()
 
     def lines() -> Iterator[str]:
@@ -120,6 +120,13 @@ def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
         never.set()
     assert (result.outcome, result.state) == ("timeout", "restored")
     assert session.run("1").value == 1
+    assert session.run("kept = input()", stdin="1").ok
+    stopped = session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2)
+    assert stopped.state == "restored"
+    assert session.run("kept + input()", stdin="2").value == "12"
+    session.run("kept = 3")
+    session.rollback()
+    assert session.run("kept + input()", stdin="4").value == "14"
 
 
 DEEP = 20_000 if sys.version_info < (3, 12) else 100
@@ -237,16 +244,6 @@ def test_descriptors_are_the_steps_own(profile: str, open_session: OpenSession) 
     assert "".join(text for stream, text in heard if stream == "out") == written.stdout
     flood = session.run("while True:\n    os.write(1, bytes(1 << 16))")
     assert flood.outcome == "output"
-
-
-def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
-    assert session.run("kept = input()", stdin="1").ok
-    stopped = session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2)
-    assert stopped.state == "restored"
-    assert session.run("kept + input()", stdin="2").value == "12"
-    session.run("kept = 3")
-    session.rollback()
-    assert session.run("kept + input()", stdin="4").value == "14"
 
 
 def test_arguments(session: Session, open_session: OpenSession) -> None:

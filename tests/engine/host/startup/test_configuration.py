@@ -44,7 +44,7 @@ def configured(monkeypatch: pytest.MonkeyPatch, *lacking: str, **changes: Any) -
     return configuration(policy, Toolbox({}, policy, None), None, None)
 
 
-def test_only_programs_that_are_allowed_may_be_executed_and_under_rules_of_their_own(
+def test_only_programs_that_are_allowed_may_be_executed_under_rules_of_their_own_and_none_without_landlock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plain = configured(monkeypatch, limits={"threads": 1})
@@ -54,9 +54,6 @@ def test_only_programs_that_are_allowed_may_be_executed_and_under_rules_of_their
     assert (told.child.programs, told.child.threads) == ((), 1)
     assert (told.command.executable_memory, told.command.threads) == (True, COMMAND_THREADS)
     assert told.command.cpu_seconds < told.child.cpu_seconds
-
-
-def test_programs_without_landlock_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProtectionError, match="commands need Landlock"):
         configured(monkeypatch, "landlock", danger_allow_commands=["true"])
 

@@ -26,7 +26,9 @@ from safeexec.protocol.framing import frame
 from tests.footprint import until
 
 
-def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_cannot_be_started_leaves_nothing_and_on_another_system_none_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = os.listdir("/proc/self/fd")
     for python, says in (
         ("", "does not know the Python"),
@@ -37,9 +39,6 @@ def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.Monk
         with pytest.raises(ProtectionError, match=says):
             Launched({})
     assert os.listdir("/proc/self/fd") == before
-
-
-def test_on_another_system_nothing_is_started_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "")  # no container engine
     with pytest.raises(ProtectionError, match="darwin"):
