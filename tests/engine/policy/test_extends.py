@@ -110,7 +110,8 @@ def test_sections_and_mappings_merge_and_every_setting_knows_its_line(tmp_path):
     )
     assert (policy.limits.wall_seconds, policy.limits.memory_mb) == (2.0, 128)
     assert dict(policy.hints) == {"random": "roll dice", "open": "no files"}
-    origins = {"imports.math": "base.yaml:4", "imports.random": "child.yaml:4", "builtins.len": "child.yaml:6"}
+    origins = {"imports.math": "base.yaml:4", "imports.random": "child.yaml:4"}
+    origins |= {"builtins.print": "base.yaml:2", "builtins.len": "child.yaml:6"}
     assert {path: policy.origin(path) for path in origins} == origins
     assert policy.language_plan().rules["imports.random"] == "child.yaml:4"
 
