@@ -29,7 +29,7 @@ from safeexec.agent import (
     Transcript,
 )
 from safeexec.agent.messages import TokenUsage
-from safeexec.agent.outcome import Event, NoticeEvent, ObservationEvent, OutputEvent, StepEvent
+from safeexec.agent.outcome import Event, ObservationEvent, OutputEvent, StepEvent
 from tests.agent.scripted import code
 
 pytestmark = pytest.mark.profile("calculator")
@@ -259,30 +259,23 @@ def test_options_are_checked_when_an_agent_is_made(kind: Any, options: dict[str,
 # Bad replies
 
 
-class Down:
-    """A model of a user's own, whose server goes away."""
-
-    name = "down"
-
-    def __init__(self) -> None:
-        self.replies = iter([Reply(code("x = 1"))])
-
-    def complete(self, messages: Sequence[Message], **_: object) -> Reply:
-        for reply in self.replies:
-            return reply
-        raise ConnectionError("no route")
-
-
-class DownAsync(Down):
-    async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
-        return self.complete(messages)
-
-
 @pytest.mark.parametrize("seconds", [None, 60.0])
-@pytest.mark.parametrize("kind", [Down, DownAsync])
+@pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("awaited", [False, True])
-def test_a_model_that_raises_is_told(sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool) -> None:
-    agent = CodeAgent(kind(), sandbox, max_seconds=seconds)
+def test_a_model_that_raises_is_told(sandbox: Sandbox, both: bool, seconds: float | None, awaited: bool) -> None:
+    """One of a user's own, whose server goes away."""
+    replies = [Reply(code("x = 1"))]
+
+    def complete(*_: object, **__: object) -> Reply:
+        if not replies:
+            raise ConnectionError("no route")
+        return replies.pop()
+
+    async def complete_async(*_: object, **__: object) -> Reply:
+        return complete()
+
+    model = a_model(name="down", complete=complete, **({"complete_async": complete_async} if both else {}))
+    agent = CodeAgent(model, sandbox, max_seconds=seconds)
     result = asyncio.run(agent.run_async("t")) if awaited else agent.run("t")
     assert (result.stop, [step.source for step in result.steps]) == ("model_error", ["x = 1"])
     assert result.reason == "the model 'down' raised ConnectionError: no route"
@@ -313,20 +306,19 @@ def test_native_calls_are_run_and_answered_one_by_one_also_where_they_are_refuse
     assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ['{"code": "6 * 7"}', '{"code": "a = 6\nb = 7\na * b"}', '"6 * 7"', "```python\n6 * 7\n```", '{"source": "6 * 7"}'],
-)
-def test_arguments_are_understood_in_the_forms_models_send(sandbox: Sandbox, arguments: str) -> None:
-    model = scripted(Reply("", (ToolCall("id", "run_python", arguments),)), "done")
-    assert CodeAgent(model, sandbox, native=True).run("t").steps[0].result.value == 42
+FORMS = '{"code": "6 * 7"}', '{"code": "a = 6\n7 * a"}', '"6 * 7"', "```python\n6 * 7\n```", '{"source": "6 * 7"}'
 
 
-@pytest.mark.parametrize("arguments", ["", "{}", "[1]", '{"code": 3}', '{"code": " "}'])
-def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arguments: str) -> None:
+@pytest.mark.parametrize("arguments", [*FORMS, "", "{}", "[1]", '{"code": 3}', '{"code": " "}'])
+def test_arguments_are_understood_in_the_forms_models_send_or_answered_with_ours(
+    sandbox: Sandbox, arguments: str
+) -> None:
     model = scripted(*[Reply("", (ToolCall("id", "run_python", arguments),))] * 3)
-    assert CodeAgent(model, sandbox, native=True).run("t").stop == "no_code"
-    assert '{"code": "print(1)"}' in last(model)
+    result = CodeAgent(model, sandbox, native=True, max_steps=1).run("t")
+    if arguments in FORMS:
+        assert result.steps[0].result.value == 42
+    else:
+        assert result.stop == "no_code" and '{"code": "print(1)"}' in last(model)
 
 
 # No way to the policy
@@ -391,12 +383,9 @@ async def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
 
 
 def test_a_long_run_fits_the_context(sandbox: Sandbox) -> None:
-    model = scripted(*[code(f"print('x' * 6000, {n})") for n in range(20)], "end")
+    model = scripted(*[code("print('x' * 6000)")] * 20, "end")
     CodeAgent(model, sandbox, max_steps=30, context_tokens=8000).run("the task itself")
-    final = model.requests[-1]
-    assert sum(len(message.content) for message in final) < 40_000
-    assert "the task itself" in final[1].content
-    assert "19" in final[-1].content
+    assert sum(len(message.content) for message in model.requests[-1]) < 40_000
 
 
 def test_events_tell_the_run_in_order(sandbox: Sandbox) -> None:
@@ -405,10 +394,7 @@ def test_events_tell_the_run_in_order(sandbox: Sandbox) -> None:
     kinds = [type(event).__name__ for event in events]
     first = ["TextEvent", "ReplyEvent", "StepEvent", "OutputEvent", "ObservationEvent"]
     assert kinds == [*first, "ReplyEvent", "NoticeEvent", "TextEvent", "ReplyEvent", "EndEvent"]
-    assert [event.text for event in events if isinstance(event, OutputEvent)] == ["hello\n"]
-    assert [event.number for event in events if isinstance(event, StepEvent)] == [1]
     assert [event.step.number for event in events if isinstance(event, ObservationEvent)] == [1]
-    assert any(isinstance(event, NoticeEvent) for event in events)
 
 
 @pytest.mark.parametrize("kind", ["TextEvent", "OutputEvent", "EndEvent"])
@@ -489,7 +475,6 @@ DRAWN = """\
 class Picture:
     def __init__(self, number): self.number = number
     def _repr_png_(self): return b"\\x89PNG" + bytes([self.number])
-    def __repr__(self): return f"picture {self.number}"
 """
 
 
@@ -497,28 +482,24 @@ def url_of(number: int) -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG" + bytes([number])).decode()
 
 
-def test_a_model_that_sees_gets_pictures_and_another_reads_what_they_are(sandbox: Sandbox) -> None:
-    model = scripted(code(DRAWN + "display(Picture(1), Picture(2))"), code("x = 1"), "done")
-    CodeAgent(model, sandbox, images=True).run("draw")
-    told = model.requests[1][-1]
-    assert told.role == "user" and told.pictures == (url_of(1), url_of(2))
-    assert "Display" in told.content and "base64" not in told.content
-    assert [message.pictures for message in model.requests[2]] == [(), (), (), told.pictures, (), ()]
-    assert "pictures" in model.requests[0][0].content
-    model = scripted(code(DRAWN + "display(Picture(1))"), "done")
-    CodeAgent(model, sandbox).run("draw")
-    assert not any(message.pictures for message in model.requests[-1])
-    assert "Display 1: a picture (PNG)" in last(model)
-
-
-def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_all(sandbox: Sandbox) -> None:
+def test_a_model_that_sees_gets_the_newest_pictures_and_another_reads_what_they_are(sandbox: Sandbox) -> None:
+    """The transcript holds them all."""
     draw = [code((DRAWN if n == 0 else "") + f"display(Picture({2 * n}), Picture({2 * n + 1}))") for n in range(4)]
     model = scripted(*draw, "done")
     result = CodeAgent(model, sandbox, images=True).run("draw")
+    told, second = model.requests[1][-1], (url_of(2), url_of(3))
+    assert told.role == "user" and told.pictures == (url_of(0), url_of(1))
+    assert "Display" in told.content and "base64" not in told.content
+    assert [message.pictures for message in model.requests[2]] == [(), (), (), told.pictures, (), second]
+    assert "pictures" in model.requests[0][0].content
     assert [url for message in model.requests[-1] for url in message.pictures] == [url_of(n) for n in range(4, 8)]
     assert [entry["pictures"] for entry in result.transcript if entry["kind"] == "step"] == [
         [url_of(2 * n), url_of(2 * n + 1)] for n in range(4)
     ]
+    model = scripted(draw[0], "done")
+    CodeAgent(model, sandbox).run("draw")
+    assert not any(message.pictures for message in model.requests[-1])
+    assert "Display 1: a picture (PNG)" in last(model)
 
 
 # A person who confirms
@@ -570,11 +551,9 @@ def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
 
 # Answers that look like Python, and calls by name
 
-SAID = ["x = 7", "3 / 4", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "f(2) = 7"]
-
 
 @pytest.mark.parametrize("calls", [False, True], ids=["markup", "native"])
-@pytest.mark.parametrize("answer", SAID)
+@pytest.mark.parametrize("answer", ["x = 7", "3 / 4", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "f(2) = 7"])
 def test_words_that_are_python_too_are_the_answer_behind_code(sandbox: Sandbox, answer: str, calls: bool) -> None:
     model = scripted(native("y = 6") if calls else code("y = 6"), answer)
     result = CodeAgent(model, sandbox, native=calls).run("t")
@@ -672,17 +651,13 @@ def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
 
 
 def test_an_assistant_waits_and_goes_on_and_what_a_person_denies_the_model_reads() -> None:
-    shop, model = Shop(), scripted(code("got = order('plum', look('plum'))"), code("final_answer(3 ** 5)"))
+    shop, model = Shop(), scripted(code(ORDERS[1]), code("final_answer(3 ** 5)"))
     assistant = MathAssistant(model, SHOP, **shop.opening)
     first = assistant.ask("Order, and what is 3 ** 5?")
     assert (first.ok, first.stop) == (False, "waiting")
-    second = assistant.resume(first.run.transcript, answer=Allow())
+    second = assistant.resume(first.run.transcript, answer=Deny("too many"))
     assert (second.answer, second.verified) == (243, True)
-    assert shop.done == ["look plum", "order 12 plum"], "each once"
-    shop, model = Shop(), scripted(code(ORDERS[1]), "I was not allowed to.")
-    agent = CodeAgent(model, SHOP, **shop.opening)
-    second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
-    assert second.answer == "I was not allowed to."
+    assert shop.done == ["look plum"], "once"
     assert "order(): too many" in last(model)
     with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
         CodeAgent(model, given, approval=shop.ask)

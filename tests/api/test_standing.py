@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,20 +41,17 @@ class Given(NamedTuple):
 Drive = Callable[[Given], Awaitable[Any]]
 
 
-def at_once(owner: str, names: str) -> dict[str, Drive]:
-    """What is no coroutine and takes nothing: it is the loop's all the same."""
+def named(owner: str, names: str = "", /, *, refused: bool = False, **given: tuple[object, ...]) -> dict[str, Drive]:
+    """Names of a face by what they are given: `names` take nothing. `refused`: they may be, or are no coroutines."""
 
-    async def drive(given: Given, name: str) -> None:
-        with suppress(SandboxError):
-            found = getattr(getattr(given, owner), name)
-            found() if callable(found) else None
+    async def drive(to: Given, name: str) -> None:
+        with suppress(SandboxError) if refused else nullcontext():
+            found = getattr(getattr(to, owner), name)
+            answer = found(*arguments[name]) if callable(found) else found
+            await answer if inspect.isawaitable(answer) else None
 
-    return {name: partial(drive, name=name) for name in names.split()}
-
-
-async def done(call: Callable[..., object], *args: object) -> None:
-    with suppress(SandboxError):
-        call(*args)
+    arguments = dict.fromkeys(names.split(), ()) | given
+    return {name: partial(drive, name=name) for name in arguments}
 
 
 async def closed(opening: Any) -> None:
@@ -85,7 +83,7 @@ async def iterated(given: Given) -> None:
     assert len([item async for item in given.plugin.iterate("g")]) == 2000
 
 
-async def spare(given: Given, use: Callable[[AsyncSandbox], Awaitable[Any]]) -> None:
+async def spare(use: Callable[[AsyncSandbox], Awaitable[Any]]) -> None:
     sandbox = AsyncSandbox("confined-python")
     try:
         await sandbox.open()
@@ -98,68 +96,42 @@ PROGRAMS: list[Any] = [{"source": "import sys; len(sys.stdin.read())", "stdin": 
 
 DRIVEN: dict[type, dict[str, Drive]] = {
     AsyncSandbox: {
-        **at_once("sandbox", "card max_sessions policy protection stats templates"),
-        "check": lambda given: given.sandbox.check(SOURCE),
-        "close": lambda given: spare(given, lambda sandbox: sandbox.close()),
-        "command": lambda given: refused(given.sandbox.command(WORDS)),
-        "drop_template": lambda given: given.sandbox.drop_template("large"),
-        "forget": lambda given: refused(given.sandbox.forget("one")),
+        **named("sandbox", "card max_sessions policy protection stats stored templates", refused=True),
+        **named("sandbox", refused=True, command=(WORDS,), forget=("one",)),
+        **named("sandbox", "waiting", check=(SOURCE,), drop_template=("large",)),
+        "close": lambda given: spare(lambda sandbox: sandbox.close()),
         "map": lambda given: mapped(given.sandbox.map(PROGRAMS)),
         "map_as_completed": lambda given: mapped(given.sandbox.map_as_completed(PROGRAMS)),
-        "open": lambda given: spare(given, lambda sandbox: sandbox.open()),
+        "open": lambda given: spare(lambda sandbox: sandbox.open()),
         "plugin": lambda given: closed(given.sandbox.plugin(LONG_MODULE)),
-        "reopen": lambda given: spare(given, lambda sandbox: sandbox.reopen()),
+        "reopen": lambda given: spare(lambda sandbox: sandbox.reopen()),
         "restore": lambda given: restored(given, given.sandbox.restore),
         "run": lambda given: given.sandbox.run(PRINTS, stdin=FILE_TEXT, namespace={"v": TEXT}),
         "session": lambda given: closed(given.sandbox.session()),
         "session_for": lambda given: restored(given, lambda path: given.sandbox.session_for("one", restore=path)),
-        "stored": lambda given: refused(given.sandbox.stored()),
         "template": lambda given: given.sandbox.template("large", prepare=SOURCE, files={"a": FILE_BYTES}),
-        "waiting": lambda given: given.sandbox.waiting(),
     },
     AsyncSession: {
-        **at_once("session", "cancel card checkpoints history pending policy untold_cpu workspace"),
-        "adopt": lambda given: refused(given.session.adopt()),
-        "answer": lambda given: refused(given.session.answer(True)),
+        **named("session", "adopt cancel cancel_waiting card checkpoints history pending policy", refused=True),
+        **named("session", "untold_cpu workspace", refused=True, answer=(True,), command=(WORDS,), sql=(QUERY,)),
+        **named("session", refused=True, drop=("here",), note=(NOTE,)),
+        **named("session", "list_files names protection rollback variables waiting_for"),
+        **named("session", checkpoint=("here",), get=("many",), read_file=("large",), remove=("n7",)),
+        **named("session", set=("v", TEXT), write_file=("w", FILE_TEXT)),
         "branch": branched,
-        "cancel_waiting": lambda given: refused(given.session.cancel_waiting()),
-        "checkpoint": lambda given: given.session.checkpoint("here"),
         "close": lambda given: closed(given.sandbox.session()),
-        "command": lambda given: refused(given.session.command(WORDS)),
-        "drop": lambda given: done(given.session.drop, "here"),
-        "get": lambda given: given.session.get("many"),
-        "list_files": lambda given: given.session.list_files(),
-        "names": lambda given: given.session.names(),
-        "note": lambda given: done(given.session.note, NOTE),
-        "protection": lambda given: given.session.protection,
-        "read_file": lambda given: given.session.read_file("large"),
-        "remove": lambda given: given.session.remove("n7"),
-        "rollback": lambda given: given.session.rollback(),
         "run": lambda given: given.session.run(PRINTS, stdin=FILE_TEXT, namespace={"v": TEXT}),
         "save": lambda given: given.session.save(given.here / "saved"),
-        "set": lambda given: given.session.set("v", TEXT),
-        "sql": lambda given: refused(given.session.sql(QUERY)),
         "stream": streamed,
-        "variables": lambda given: given.session.variables(),
-        "waiting_for": lambda given: given.session.waiting_for,
-        "write_file": lambda given: given.session.write_file("w", FILE_TEXT),
     },
     AsyncStream: {"result": streamed},
     AsyncPlugin: {
-        **at_once("plugin", "exports manifest name"),
-        "call": lambda given: given.plugin.call("f", TEXT),
+        **named("plugin", "exports manifest name", call=("f", TEXT), invoke=("f", (LISTS,)), reload=(MODULE,)),
         "close": lambda given: closed(given.sandbox.plugin(MODULE)),
-        "invoke": lambda given: given.plugin.invoke("f", (LISTS,)),
         "iterate": iterated,
-        "reload": lambda given: given.plugin.reload(MODULE),
     },
 }
 """Every public name of both APIs: a new one has to be driven here."""
-
-
-async def refused(call: Awaitable[Any]) -> None:
-    with suppress(SandboxError):
-        await call
 
 
 @pytest.mark.parametrize("face", DRIVEN)
