@@ -114,10 +114,10 @@ DRIVEN: dict[type, dict[str, Drive]] = {
     AsyncSession: {
         **named("session", "adopt cancel cancel_waiting card checkpoints history pending policy", refused=True),
         **named("session", "untold_cpu workspace", refused=True, answer=(True,), command=(WORDS,), sql=(QUERY,)),
-        **named("session", refused=True, drop=("here",), note=(NOTE,)),
         **named("session", "list_files names protection rollback variables waiting_for"),
         **named("session", checkpoint=("here",), get=("many",), read_file=("large",), remove=("n7",)),
         **named("session", set=("v", TEXT), write_file=("w", FILE_TEXT)),
+        **named("session", refused=True, drop=("here",), note=(NOTE,)),
         "branch": branched,
         "close": lambda given: closed(given.sandbox.session()),
         "run": lambda given: given.session.run(PRINTS, stdin=FILE_TEXT, namespace={"v": TEXT}),
