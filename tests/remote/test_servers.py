@@ -27,18 +27,23 @@ from tests.remote.commands import command, nobody
 from tests.servers.serving import needs_server, serving
 
 LIAR = """
-import json, sys
+import itertools, json, sys
 ANSWERS = json.loads(sys.argv[1])
+def say(message, call):
+    message = message if "method" in message else {"id": call["id"], **message}
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 for line in sys.stdin:
     call = json.loads(line)
-    for answer in ANSWERS.get(call["method"], [{"result": {}}]):
-        message = answer if "method" in answer else {"id": call["id"], **answer}
-        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+    answers = ANSWERS.get(call["method"], [{"result": {}}])
+    for answer in answers if isinstance(answers, list) else itertools.repeat(answers):
+        say(answer, call)
+        if answers is answer and answer["method"] == "session.tool":  # the next one when it has been replied to
+            say({"result": {"taken": True}}, json.loads(sys.stdin.readline()))
 """
 
 
 def liar(policy: Policy, **answers: Any) -> list[str]:
-    """A server of this policy that answers every method with what it is told here."""
+    """A server of this policy that answers every method with what it is told here: a list, or one event for ever."""
     table = {
         "sandbox.policy": [{"result": {"policy": policy.content()}}],
         "sandbox.protection": [{"result": {"protection": []}}],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -281,24 +280,6 @@ def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> N
     assert not called
 
 
-TALKS = """
-import json, sys
-ANSWERS = {"sandbox.policy": json.loads(sys.argv[1]), "sandbox.protection": {"protection": []},
-           "sandbox.session": {"session": "S"}, "sandbox.tools": {"policy": "P"}, "session.reply": {"taken": True}}
-def say(message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-for line in sys.stdin:
-    call = json.loads(line)
-    if call["method"] in ANSWERS:
-        say({"id": call["id"], "result": ANSWERS[call["method"]]})
-    while call["method"] == "session.run":
-        say(json.loads(sys.argv[2]))
-        if "tool" in json.loads(sys.argv[2])["params"]:
-            answer = json.loads(sys.stdin.readline())
-            say({"id": answer["id"], "result": {"taken": True}})
-"""
-
-
 @pytest.mark.parametrize("told", ["tool", "output"])
 def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = Policy.load("standard")
@@ -307,10 +288,10 @@ def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: p
     def price(item: str) -> None:
         called.append(item)
 
-    output = {"method": "session.output", "params": {"text": "x", "stream": "stdout", "session": "S"}}
-    event = call() if told == "tool" else output
-    server = [sys.executable, "-c", TALKS, json.dumps({"policy": policy.content()}), json.dumps(event)]
-    with connect(command=server, tools=[price]) as sandbox:
+    event = call()
+    if told == "output":
+        event = {"method": "session.output", "params": {"text": "x", "stream": "stdout", "session": "S"}}
+    with connect(command=liar(policy, session_run=event), tools=[price]) as sandbox:
         session = sandbox.session()
         monkeypatch.setattr(calls, "PATIENCE_SECONDS", 1.0 - policy.limits.max_wall_seconds)
         with pytest.raises((SandboxClosed, ProtocolError)):
