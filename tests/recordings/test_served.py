@@ -17,8 +17,10 @@ def asked(*args: Any) -> bytes:
     return encode_arguments(args, {}, max_bytes=1 << 20, max_depth=64).data
 
 
-def exchange(number: int, answer: int | None, *args: Any) -> form.Exchange:
-    answered = None if answer is None else form.Answered(call=number, value=packed(encoded(answer)))
+def exchange(number: int, answer: int | form.Value | None, *args: Any, outcome: Any = "ok") -> form.Exchange:
+    """A call with its answer, if it has one: a number, or how a value was written down."""
+    value = packed(encoded(answer)) if isinstance(answer, int) else answer
+    answered = form.Answered(call=number, value=value, outcome=outcome) if value or outcome != "ok" else None
     return form.Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
 
 
@@ -51,13 +53,7 @@ def test_each_call_gets_its_own_answer_in_turn_and_one_that_cannot_be_given_is_n
         (form.Value(left_out="redacted"), "left out of the recording: it is redacted"),
     ):
         tools = ServedTools([], None)
-        tools.begin(
-            [
-                form.Exchange(
-                    form.Called(call=1, tool="f", arguments=packed(asked(1))), form.Answered(call=1, value=value)
-                )
-            ]
-        )
+        tools.begin([exchange(1, value, 1)])
         assert call(tools, 1).error_type == "ToolError"
         assert tools.mismatch.startswith("the answer to f(1) is needed: ") and why in tools.mismatch
 
@@ -76,10 +72,8 @@ def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
 
 
 def test_a_call_whose_effect_was_put_off_gets_no_value_and_one_that_may_be_undone_is_not_made_again() -> None:
-    tools = ServedTools([], None)
-    call_recorded = form.Called(call=1, tool="f", arguments=packed(asked(1)))
-    tools.begin([form.Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
-    session = a_session()
+    tools, session = ServedTools([], None), a_session()
+    tools.begin([exchange(1, None, 1, outcome="deferred")])
     reply = call(tools, 1, session=session)
     assert (reply.value, reply.error_type, tools.mismatch) == (ToolReply(1).value, "", "")
     assert [record.outcome for record in session.tool_records] == ["ok"]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,36 +200,28 @@ def test_every_argument_of_a_sandbox_is_taken() -> None:
     assert set(blocking.SandboxAPI.__init__.__kwdefaults__ or ()) | {"policy"} == taken
 
 
-NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
-    "requirements=": (
-        lambda sandbox, session: Sandbox("calculator", engine="container", requirements=["attrs"]).open(),
-        "a container, which has no network",
-    ),
-    "store=": (
-        lambda sandbox, session: Sandbox("calculator", engine="container", store="sessions").open(),
-        "not in a container",
-    ),
-    "tools with effects": (
-        lambda sandbox, session: Sandbox("standard", engine="container", tools=[deferred]).open(),
-        "called where the session is, alone",
-    ),
-    "record=": (lambda sandbox, session: sandbox.session(record=True), "recorded where they run"),
-    "history()": (lambda sandbox, session: session.history(), "recorded where they run"),
-    "pending()": (lambda sandbox, session: session.pending(), "carried out where the tools are"),
-    "adopt()": (lambda sandbox, session: session.adopt(), "carried out where the tools are"),
-    "plugin()": (lambda sandbox, session: sandbox.plugin("x = 1"), "plugins are not offered"),
-    "template(prepare=FUNCTION)": (
-        lambda sandbox, session: sandbox.template("t", prepare=lambda session: None),
-        "prepared by a program",
-    ),
-    "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
-}
-"""The table of what a sandbox here does and one in a container does not, each with the words of its error."""
+def opening(**given: Any) -> Callable[[Sandbox, Session], object]:
+    return lambda *_: Sandbox("calculator", engine="container", **given).open()
 
 
 @tool(effect="deferred")
 def deferred() -> None:
     """Nothing."""
+
+
+NOT_OFFERED: dict[str, tuple[Callable[[Sandbox, Session], object], str]] = {
+    "requirements=": (opening(requirements=["attrs"]), "a container, which has no network"),
+    "store=": (opening(store="sessions"), "not in a container"),
+    "tools with effects": (opening(tools=[deferred]), "called where the session is, alone"),
+    "record=": (lambda sandbox, session: sandbox.session(record=True), "recorded where they run"),
+    "history()": (lambda sandbox, session: session.history(), "recorded where they run"),
+    "pending()": (lambda sandbox, session: session.pending(), "carried out where the tools are"),
+    "adopt()": (lambda sandbox, session: session.adopt(), "carried out where the tools are"),
+    "plugin()": (lambda sandbox, session: sandbox.plugin("x = 1"), "plugins are not offered"),
+    "template(prepare=FUNCTION)": (lambda sandbox, session: sandbox.template("t", prepare=bool), "by a program"),
+    "Sandbox.command": (lambda sandbox, session: sandbox.command(["ls"]), "in the workspace of a session"),
+}
+"""The table of what a sandbox here does and one in a container does not, each with the words of its error."""
 
 
 def test_what_is_not_offered_says_so() -> None:

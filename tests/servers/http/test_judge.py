@@ -118,29 +118,20 @@ for completion, tests, timeout in cases:
     told.append([score, [row["status"] for row in metadata]])
 print(json.dumps(told))
 """
-CASES: list[tuple[Any, float, list[str]]] = [
-    (
-        ("```python\nprint(int(input()) * 2)\n```", {"inputs": ["1\n", "2\n"], "outputs": ["2", "5"]}, 5),
-        0.5,
-        ["success", "wrong_answer"],
-    ),
-    (
-        (
-            "```python\ndef add(a, b):\n    return a + b\n```",
-            {"fn_name": "add", "inputs": ["1\n2", '"a"\n"b"'], "outputs": ["3", "ab"]},
-            5,
-        ),
-        1.0,
-        ["success", "success"],
-    ),
-    (("```python\nwhile True: pass\n```", {"inputs": [""], "outputs": [""]}, 1), 0.0, ["timeout"]),
-    (("```python\n1/0\n```", {"inputs": [""], "outputs": [""]}, 5), 0.0, ["runtime_error"]),
+ADDS = {"fn_name": "add", "inputs": ["1\n2", '"a"\n"b"'], "outputs": ["3", "ab"]}
+NOTHING = {"inputs": [""], "outputs": [""]}
+CASES: list[tuple[str, dict[str, Any], float, float, list[str]]] = [
+    ("print(int(input()) * 2)", {"inputs": ["1\n", "2\n"], "outputs": ["2", "5"]}, 5, 0.5, ["success", "wrong_answer"]),
+    ("def add(a, b):\n    return a + b", ADDS, 5, 1.0, ["success", "success"]),
+    ("while True: pass", NOTHING, 1, 0.0, ["timeout"]),
+    ("1/0", NOTHING, 5, 0.0, ["runtime_error"]),
 ]
+"""Each program with its tests, the seconds that it has, its score, and what is said of each test."""
 
 
 def test_verls_own_client(server: Server, tmp_path: Path) -> None:
     """In the interpreter that `SAFEEXEC_TESTS_CLIENTS` names: verl and E2B's SDKs need libraries that ours exclude."""
     url = f"http://any:{server.token}@127.0.0.1:{server.port}/run_code"
-    cases = json.dumps([case for case, _, _ in CASES])
+    cases = json.dumps([(f"```python\n{program}\n```", tests, seconds) for program, tests, seconds, _, _ in CASES])
     done = ran([clients(), "-c", VERL, url], input=cases, check=True, cwd=tmp_path)
-    assert json.loads(done.stdout.splitlines()[-1]) == [[score, told] for _, score, told in CASES]
+    assert json.loads(done.stdout.splitlines()[-1]) == [[score, told] for *_, score, told in CASES]
