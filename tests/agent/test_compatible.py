@@ -15,7 +15,6 @@ import pytest
 from safeexec.agent import (
     AgentError,
     AnthropicModel,
-    CodeAgent,
     Message,
     MistralModel,
     ModelError,
@@ -122,13 +121,6 @@ def test_native_calls_and_pictures_cross_in_both_directions(kind: str) -> None:
         assert asked["tools"][0]["function"]["name"] == "run_python"
         assert asked["messages"][3]["tool_call_id"] == "call0"
         assert asked["messages"][4]["content"][1] == {"type": "image_url", "image_url": url}
-
-
-def test_a_run_of_the_loop(kind: str) -> None:
-    answers = (Say(calls=(("run_python", '{"code": "6 * 7"}'),)), Say("It is 42."))
-    with chat_server(*(spoken(kind, answer) for answer in answers)) as server:
-        result = CodeAgent(model(kind, server), "calculator", native=True).run("6 times 7?")
-    assert (result.answer, [step.result.value for step in result.steps]) == ("It is 42.", [42])
 
 
 CUT = {"mistral": 60, "openai": 60, "anthropic": 200}

@@ -29,13 +29,17 @@ def model_at(server: ChatServer, **options: object) -> MistralModel:
     return server.model(**{"api_key": KEY, **options})
 
 
-def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
-    with (
-        chat_server(Status(429, headers=(("retry-after", "3600"),))) as server,
-        pytest.raises(ModelUnavailable, match="wait 3600 s"),
-    ):
+UNAVAILABLE = [
+    ("wait 3600 s", 1, Status(429, headers=(("retry-after", "3600"),))),  # not waited for
+    ("not a chat completion", 4, Raw(b"<html>login</html>", "text/html")),
+]
+
+
+@pytest.mark.parametrize(("told", "requests", "answer"), UNAVAILABLE)
+def test_a_server_that_gives_no_reply(told: str, requests: int, answer: Status | Raw) -> None:
+    with chat_server(answer) as server, pytest.raises(ModelUnavailable, match=told):
         model_at(server).complete(ASK)
-    assert len(server.requests) == 1
+    assert len(server.requests) == requests
 
 
 def test_a_stream_that_ends_with_an_error_is_asked_for_again() -> None:
@@ -133,17 +137,14 @@ def test_a_reply_is_utf_8_whatever_codec_the_server_names() -> None:
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("ending", ["/", "/v1/"])
-def test_an_address_may_end_as_other_sdks_want_it(ending: str) -> None:
+def test_an_address_may_end_as_other_sdks_want_it_and_one_that_is_none_is_not_tried_again() -> None:
     with chat_server(Say("four")) as server:
-        assert model_at(server, server_url=server.url + ending).complete(ASK).text == "four"
-
-
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
-def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
-    with pytest.raises(ModelError) as caught:
-        MistralModel("m", server_url=url, api_key=KEY, retry=RetryRules(first_wait=60.0)).complete(ASK)
-    assert not isinstance(caught.value, ModelUnavailable)
+        for ending in ("/", "/v1/"):
+            assert model_at(server, server_url=server.url + ending).complete(ASK).text == "four"
+    for url in ("localhost:8000", "ftp://127.0.0.1", "http://127.0.0.1:99999"):
+        with pytest.raises(ModelError) as caught:
+            MistralModel("m", server_url=url, api_key=KEY, retry=RetryRules(first_wait=60.0)).complete(ASK)
+        assert not isinstance(caught.value, ModelUnavailable)
 
 
 def test_a_callback_is_called_in_the_caller_s_thread_and_what_it_raises_goes_to_the_caller() -> None:
@@ -235,11 +236,3 @@ def test_the_key_is_in_no_sandbox_transcript_or_request(tmp_path: Path, monkeypa
         CodeAgent(model, "confined-python", transcript=path).run("Find the key.")
     assert server.keys == [f"Bearer {KEY}"] * 2
     assert KEY not in path.read_text() + json.dumps(server.requests)
-
-
-def test_a_page_of_html_is_no_reply() -> None:
-    with (
-        chat_server(Raw(b"<html>login</html>", "text/html")) as server,
-        pytest.raises(ModelUnavailable, match="not a chat completion"),
-    ):
-        model_at(server).complete(ASK)

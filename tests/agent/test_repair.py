@@ -185,23 +185,6 @@ def test_boundaries_are_named(shop: Path, tmp_path: Path) -> None:
     assert len(result.run.steps) >= len(CHEATS) and result.diff == ""
 
 
-def test_editing_a_test_is_asked_for_and_reported(shop: Path) -> None:
-    asked: list[str] = []
-
-    def approve(action: str, text: str) -> bool:
-        asked.append(action)
-        return True
-
-    edit = """path = 'tests/test_pricing.py'
-replace_text(path, '== 80.0', '== 99.2')
-replace_text(path, '== 25.0', '== 49.5')
-verify('Cheat')"""
-    result = repair(shop, edit, editable=("src/", "tests/"), approval=approve)
-    assert result.ok
-    assert asked[0] == "change the test tests/test_pricing.py"
-    assert [one.rule for one in result.warnings] == ["test-changed"]
-
-
 def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
     tests = "from shop.pricing import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
     result = repair(
@@ -361,17 +344,9 @@ def test_the_judgement_of_verdicts_and_of_tests_one_by_one() -> None:
 
 def test_a_long_log_is_cut_to_what_matters() -> None:
     noise = "\n".join(f"collected item {n} and it went well" for n in range(2000))
-    why = "E   assert 3 == 2\ntests/test_a.py:3: AssertionError"
-    log = f"{noise}\n{why}\n{noise}\nFAILED tests/test_a.py::x\n1 failed, 9 passed in 1s"
-    short = digest(log, 1000)
-    assert len(short) <= 1000
-    for line in (
-        "E   assert 3 == 2",
-        "tests/test_a.py:3: AssertionError",
-        "FAILED tests/test_a.py::x",
-        "1 failed, 9 passed in 1s",
-    ):
-        assert line in short
+    why, end = "E   assert 3 == 2\ntests/test_a.py:3: AssertionError", "FAILED tests/test_a.py::x\n1 failed in 1s"
+    short = digest(f"{noise}\n{why}\n{noise}\n{end}", 1000)
+    assert len(short) <= 1000 and {*f"{why}\n{end}".split("\n")} <= {*short.split("\n")}
 
 
 def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verification:

@@ -154,17 +154,6 @@ def test_what_links_lead_to_is_there_for_the_verification(project: Path, tmp_pat
     ]  # fmt: skip
 
 
-def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:
-    copy = opened(project)
-    copy.write("src/code.py", "a = 2\n")
-    copy.write("src/new/x.py", "x\n")
-    copy.accept()
-    (project / "src/new").write_text("a file where a directory has to be")
-    with pytest.raises(RepairError, match=r"src/new/x\.py"):
-        copy.apply()
-    assert (project / "src/code.py").read_text() == "a = 1\nb = 2\n"
-
-
 def contents(choice: random.Random) -> Iterator[tuple[bytes | None, bytes | None]]:
     lines = [b"a\n", b"b\n", b"\r\n", b"c\r\n", b"\x0c\n", b"x\x85y\n", b"\xe2\x80\xa8\n", b"\xff\n"]
     lines += [b"-- x\n", b"++ y\n"]

@@ -84,16 +84,6 @@ def test_keywords_are_those_of_a_policy_and_a_word_of_another_library_is_answere
         Policy.load("calculator").replace(timeout=3)  # type: ignore[call-arg]
 
 
-def test_a_stream_gives_lines_while_they_come_and_its_result_at_the_end(session: Session) -> None:
-    stream = session.stream("for n in range(3):\n    print(n)\nn")
-    with pytest.raises(RuntimeError, match="has not ended"):
-        _ = stream.result
-    assert "".join(stream) == "0\n1\n2\n"
-    assert stream.result.check().value == 2
-    with pytest.raises(RuntimeError, match="runs once"):
-        iter(stream)
-
-
 def test_a_session_begins_with_values(sandbox: Sandbox) -> None:
     with sandbox.session(namespace={"a": 1, "b": [2]}) as session:
         assert session.run("a + b[0]").check().value == 3

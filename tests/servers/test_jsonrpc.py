@@ -35,7 +35,6 @@ LINES: list[tuple[bytes | None, int]] = [
     (None, REQUEST),
     (b"[]", REQUEST),
     (b"[" + b"1," * 1000 + b"1]", REQUEST),
-    (b"1", REQUEST),
     (b'{"jsonrpc":"1.0","id":1,"method":"x"}', REQUEST),
     (b'{"jsonrpc":"2.0","id":[],"method":"x"}', REQUEST),
     (b'{"jsonrpc":"2.0","id":true,"method":"x"}', REQUEST),
@@ -45,10 +44,8 @@ LINES: list[tuple[bytes | None, int]] = [
     (b'{"jsonrpc":"2.0","id":1e400,"method":"x"}', REQUEST),
     (b'{"jsonrpc":"2.0","id":NaN,"method":"x"}', PARSE),
     (b'{"jsonrpc":"2.0","id":"\\ud800","method":"\\ud800"}', PARSE),
-    (b'{"jsonrpc":"\\ud800","id":1,"method":"x"}', PARSE),
     (b'{"jsonrpc":"2.0","id":1,"method":"x","\\ud800":1}', PARSE),
     (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":"x"}', PARAMETERS),
-    (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":["x"]}', PARAMETERS),
     (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":{"session":"x","source":"1"}}', OURS),
 ]
 

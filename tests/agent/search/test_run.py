@@ -59,17 +59,6 @@ def left_open(world: World, result: SearchResult[Any] | None) -> bool:
     return bool([session for session in world.open if session.depth and session is not best])
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_best_is_a_live_session_and_all_others_are_closed(method: Method) -> None:
-    world = World()
-    root = world.root(x=1)
-    with found(world, method) as result:
-        assert result.best is not None and not left_open(world, result)
-        assert -abs(result.best.names["x"] - 37) == result.score
-        assert root.names == {"x": 1} and root.programs == []
-    assert world.open == {root}
-
-
 def textbook(proposals: Callable[[list[str]], list[str]], width: int, depth: int) -> tuple[int, float]:
     """A plain beam search: how many programs it tries, and the best value of x."""
     level: list[list[str]] = [[]]
