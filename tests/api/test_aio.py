@@ -65,25 +65,6 @@ async def test_steps_state_checkpoints_and_branches() -> None:
 
 
 @both_loops
-async def test_output_arrives_while_the_step_runs() -> None:
-    """The tool is called only after its line was seen: it would wait for ever if output came at the end alone."""
-    seen: list[str] = []
-
-    def lines() -> int:
-        return len("".join(seen).splitlines())
-
-    async with AsyncSandbox("calculator", tools={"seen": lines}) as sandbox, sandbox.session() as session:
-        source = "print('one')\nwhile seen() < 1:\n    pass\nprint('two')"
-        stream = session.stream(source)
-        with pytest.raises(RuntimeError, match="has not ended"):
-            _ = stream.result
-        async for text in stream:
-            seen.append(text)  # noqa: PERF401  (the tool looks at it meanwhile)
-        assert "".join(seen) == "one\ntwo\n"
-        assert stream.result.check().stdout == "one\ntwo\n"
-
-
-@both_loops
 async def test_leaving_a_stream_undoes_the_step() -> None:
     async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
         (await session.run("keep = 1")).check()

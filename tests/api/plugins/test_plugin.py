@@ -177,20 +177,6 @@ def test_what_can_be_called_as_the_interface_says_matches(sandbox: Sandbox, sour
         assert plugin.price(2.0, quantity=3) == 6.0
 
 
-def test_modules_import_one_another(sandbox: Sandbox) -> None:
-    modules = {
-        "prices": "import rules\nfrom shop.tax import rate as tax, gross\nimport shop.tax as t\n"
-        "from shop import currency\n"
-        "import math\ndef price(x):\n    return gross(math.floor(x) * rules.factor()), tax, t.rate, currency",
-        "rules": "import prices\nfrom decimal import Decimal\nLIMIT = Decimal(2)\ndef factor():\n    return int(LIMIT)",
-        "shop": "from .money import currency",
-        "shop.money": "currency = 'EUR'",
-        "shop.tax": "from . import money\nrate = 0.5\ndef gross(x):\n    return f'{x * (1 + rate)} {money.currency}'",
-    }
-    with sandbox.plugin(modules, name="prices", exports=["price"], state="fresh") as plugin:
-        assert plugin.price(10.7) == ("30.0 EUR", 0.5, 0.5, "EUR")
-
-
 @pytest.mark.parametrize("state", ["keep", "fresh"])
 def test_a_plugin_that_is_a_package_imports_what_lies_below_it(sandbox: Sandbox, tmp_path: Path, state: Any) -> None:
     package = tmp_path / "shop"
@@ -554,17 +540,6 @@ def test_an_error_names_its_module_or_its_file(sandbox: Sandbox, tmp_path: Path,
     with sandbox.plugin(tmp_path / "alone.py") as plugin:
         error = plugin.invoke("f").error
         assert error is not None and (error.file, error.line) == (str(tmp_path / "alone.py"), 2)
-
-
-def test_an_error_at_load_names_its_module_too(sandbox: Sandbox, tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match=r"SyntaxError: '\(' was never closed \(<plugin main:util>, line 2\)\nhint: "):
-        sandbox.plugin({"main": "import util", "util": "\nx = (1"})
-    (tmp_path / "main.py").write_text("import util")
-    (tmp_path / "util.py").write_text("x = 1\n1 / 0\n")
-    with pytest.raises(PluginError) as raised:
-        sandbox.plugin(tmp_path, name="shop")
-    assert raised.value.result is not None and raised.value.result.error is not None
-    assert raised.value.result.error.file == str(tmp_path / "util.py")
 
 
 def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox, tmp_path: Path) -> None:

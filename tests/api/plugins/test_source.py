@@ -36,19 +36,14 @@ def test_a_file_of_a_plugin_discloses_nothing_and_waits_for_nothing(kind: str, n
         (["shop.py", "__main__.py"], ["shop"]),
         (["__main__.py"], ["__main__"]),
         (["shop/__init__.py", "shop/__main__.py"], ["shop", "shop.__main__"]),
+        (["shop.py", "__main__.py", "plugin.yaml"], ["__main__", "shop"]),  # its manifest names it as the module
     ],
 )
 def test_a_program_beside_the_modules_is_no_module(files: list[str], loaded: list[str], tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     for name in files:
-        (tmp_path / name).write_text("def get(): pass\n")
+        (tmp_path / name).write_text("main: __main__" if name == "plugin.yaml" else "def get(): pass\n")
     assert [module for module, _ in define(tmp_path, exports=None, name=None).modules] == loaded
-
-
-def test_the_manifest_may_name_the_program_as_the_module(tmp_path: Path) -> None:
-    for name, text in (("shop.py", "x = 1"), ("__main__.py", "import shop"), ("plugin.yaml", "main: __main__")):
-        (tmp_path / name).write_text(text)
-    assert [module for module, _ in define(tmp_path, exports=None, name=None).modules] == ["__main__", "shop"]
 
 
 def test_a_linked_directory_is_not_entered(tmp_path: Path) -> None:

@@ -14,14 +14,8 @@ from safeexec.playback.page.nodes import Node, RunPage
 from safeexec.playback.page.render import render
 
 HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "<!--",
-    "&lt;",
-    "\u2028\u2029",
-    "\x00\x1b[31m",
-    "\ud800",
-    "\u202egnp.exe",
-    "'\"`${1}",
+    *("</script><script>alert(1)</script>", "<!--", "&lt;", "\u2028\u2029", "\x00\x1b[31m", "\ud800"),
+    *("\u202egnp.exe", "'\"`${1}"),
 ]
 
 

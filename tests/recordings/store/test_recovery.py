@@ -52,21 +52,6 @@ def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
     assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
 
 
-def test_what_the_host_set_is_told_where_it_is_lost(tmp_path: Path) -> None:
-    given = [{"kind": "set", "session": 1, "step": 1, "name": name, "value": {"text": "1"}} for name in "abb"]
-    found = left(tmp_path, p000001=lines(*step(1, 0), *given))
-    assert recovery.told(found) == ["what the host last gave 'a', 'b' is lost: no state was saved after it"]
-    kept = {**given[0], "moment": 2, "since": 1}
-    assert recovery.told(left(tmp_path / "kept", p000001=lines(*step(1, 0), kept))) == []
-
-
-def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: Path) -> None:
-    call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
-    run, ended = step(2, None, now=1, outcome="waiting")
-    found = left(tmp_path, p000001=lines(*step(1, 0), run, {**call, "effect": "deferred", "key": "me-2-1"}, ended))
-    assert (found.now, found.waiting, found.undone) == (1, [], [])
-
-
 def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> None:
     def calls(number: int) -> list[dict[str, Any]]:
         where = {"session": 1, "step": number}
