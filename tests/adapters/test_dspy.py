@@ -84,7 +84,5 @@ def test_a_program_of_thought_takes_what_json_has_no_form_for_as_text() -> None:
         assert interpreter.execute(code) == FinalOutput({"answer": "1/2", "all": "{3}"})
     replies = [{"reasoning": "r", "generated_code": f"```python\n{code}\n```"}, {"reasoning": "r", "answer": "0.5"}]
     dspy.configure(lm=DummyLM(replies))
-    program = dspy.ProgramOfThought(
-        "question -> answer: float", interpreter_factory=partial(SafeInterpreter, "standard")
-    )
-    assert program(question="The half of one?").answer == 0.5
+    made = dspy.ProgramOfThought("question -> answer: float", interpreter_factory=partial(SafeInterpreter, "standard"))
+    assert made(question="The half of one?").answer == 0.5

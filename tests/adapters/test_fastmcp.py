@@ -47,12 +47,7 @@ def test_a_program_calls_tools_returns_and_keeps_its_texts() -> None:
 
 def test_what_goes_wrong_is_told_with_its_line_and_inputs_are_variables() -> None:
     unclosed, refused, wrong, endless = asyncio.run(
-        execute(
-            "x = 1\nprint(1",
-            "import subprocess",
-            'return await call_tool("add", {"a": "x"})',
-            "while True: pass",
-        )
+        execute("x = 1\nprint(1", "import subprocess", 'return await call_tool("add", {"a": "x"})', "while True: pass")
     )
     assert str(unclosed).startswith("line 2: SyntaxError")
     assert "import of 'subprocess' is refused" in str(refused)

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from safeexec.agent import extract
 from safeexec.agent.snippets import Parser
 
-CASES = [
-    json.loads(line)
-    for line in (pathlib.Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES = [json.loads(line) for line in pathlib.Path(__file__).with_name("replies.jsonl").read_bytes().splitlines()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])

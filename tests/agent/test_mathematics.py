@@ -172,9 +172,7 @@ async def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> No
 
 
 def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) -> None:
-    model = ScriptedModel(
-        [code("def f(x): return x * 21\nfinal_answer(f)"), code("final_answer(f(2))")], keep_requests=True
-    )
+    model = ScriptedModel([code("f = lambda: 42\nfinal_answer(f)"), code("final_answer(f())")], keep_requests=True)
     assert MathAssistant(model, sandbox).ask("?").value == 42
     assert "a function or a class: call it" in model.requests[1][-1].content
     answer = MathAssistant(ScriptedModel([code("final_answer(max)")] * 2), sandbox).ask("?")

@@ -121,9 +121,7 @@ def test_the_arguments_of_a_call_come_in_pieces_and_are_put_together_once() -> N
 
 
 def test_calls_of_one_id_are_told_apart() -> None:
-    twice = [
-        {"id": "a", "index": n, "function": {"name": "run_python", "arguments": f'{{"code": "{n}"}}'}} for n in range(2)
-    ]
+    twice = [{"id": "a", "index": n, "function": {"name": "f", "arguments": f'{{"code": "{n}"}}'}} for n in range(2)]
     with chat_server(Raw(chunk({"content": "", "tool_calls": twice}, "tool_calls"))) as server:
         calls = model_at(server).complete(ASK).tool_calls
     assert [call.arguments for call in calls] == ['{"code": "0"}', '{"code": "1"}']

@@ -139,10 +139,7 @@ def test_a_diff_in_the_answer_is_asked_for_as_a_step_and_a_change_is_verified_at
 
 
 CHEATS = {
-    "outside the editable paths": (
-        "write_file('setup.cfg', 'x')",
-        "RepairError: setup.cfg: may not be changed; editable are src",
-    ),
+    "outside the editable paths": ("write_file('setup.cfg', 'x')", "setup.cfg: may not be changed; editable are src"),
     "out of the repository": ("write_file('src/../../x.py', 'x')", "not a path inside the repository"),
     "absolute": ("read_file('/etc/passwd')", "not a path inside the repository"),
     "version control": ("write_file('src/.git/hooks/pre-commit', 'x')", "version control is not for editing"),
@@ -159,11 +156,7 @@ CHEATS = {
     **{
         f"a passage that is {what}": (f"replace_text('src/shop/pricing.py', {search!r}, 'x')", said)
         for what, search, said in (
-            (
-                "other",
-                "def double(amount):\n  return 2*amount",
-                "exactly. The nearest lines are:\n 9 | def double(amount):",
-            ),
+            ("other", "def double(amount):\n  return 2*amount", "The nearest lines are:\n 9 | def double(amount):"),
             ("other by white space", "def double(amount):\n\treturn 2 * amount", "Only white space differs"),
             ("there twice", "return ", "2 times (lines 6, 10)"),
             ("nowhere", "0123456789 @@@@", "Nothing in the file is like it"),
@@ -294,9 +287,7 @@ def test_a_commit_is_the_patch_alone(shop: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "argv", [["python", "-m", "unittest", "-q"], ["python", "check.py"], ["python3", "-m", "check"]]
-)
+@pytest.mark.parametrize("argv", [["python", "-m", "unittest"], ["python", "check.py"], ["python3", "-m", "check"]])
 def test_other_python_commands_verify_too(shop: Path, argv: list[str]) -> None:
     check = "import shop.pricing as p\nraise SystemExit(0 if p.buggy_discount(100, 0.8) == 80 else 3)\n"
     (shop / "check.py").write_text(check)
@@ -329,9 +320,7 @@ def test_the_judgement_of_verdicts_and_of_tests_one_by_one() -> None:
     assert verdict(True).worse_than(passing), "a run that tells of no tests any more"
     before = verdict(a__x="failed", a__y="passed", b="failed")
     assert not verdict(a__x="failed", a__y="passed", b__z="failed").worse_than(before), "the file is imported now"
-    assert not verdict(a__x="passed", a__y="passed", b__z="passed", c="failed").worse_than(before), (
-        "c did not run before"
-    )
+    assert not verdict(a__x="passed", a__y="passed", b__z="passed", c="failed").worse_than(before), "c is new"
     assert "before: a::y" in verdict(a__x="passed", a__y="failed", b="failed").worse_than(before)
     assert "before: a" in verdict(a="failed", b="failed").worse_than(before)
     assert "end any more: a::x" in verdict(True, a__y="passed", b__z="passed").worse_than(before)

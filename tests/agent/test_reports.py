@@ -96,9 +96,7 @@ def test_every_file_is_described_or_its_problem_is(surveys: dict[str, str], name
 
 @pytest.mark.modules("pandas")
 def test_the_tables_of_a_database_are_described() -> None:
-    tables, none = (
-        found.render() for found in analyse({"shop.sqlite": database(), "no.db": b"nothing of the kind" * 9}).surveys
-    )
+    tables, none = (found.render() for found in analyse({"shop.sqlite": database(), "no.db": b"none" * 40}).surveys)
     assert tables.startswith(
         "shop.sqlite: 2 rows, 2 columns, read by sqlite3.connect('shop.sqlite')\n"
         "  table 'orders' (described here): 2 rows: id, price\n  table 'dear': 1 rows: id\n  id: int64; 1 to 2\n"
@@ -311,9 +309,7 @@ ODD = {
 @pytest.mark.modules("pandas")
 def test_what_is_odd_about_a_table_is_told() -> None:
     report, semicolons, plain, nameless, totals = (found.render() for found in analyse(ODD).surveys)
-    assert (
-        "read by pd.read_csv('report.csv', skiprows=3)" in report and "below: Sales report / Source: X, May" in report
-    )
+    assert "read by pd.read_csv('report.csv', skiprows=3)" in report and "below: Sales report / Source" in report
     assert "the header comes again as data row 3" in report and "data row 4 ('Total') seems to be a total" in report
     assert "column 'day' has dates in several forms, like 2024-01-31 and 31/01/2024" in report
     assert "read by pd.read_csv('semicolons.csv', skiprows=2, sep=';')" in semicolons

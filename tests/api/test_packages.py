@@ -176,9 +176,7 @@ def test_what_is_no_name_is_refused(line: str) -> None:
 
 
 def test_a_lock_file_says_which_bytes(mirror: Path, tmp_path: Path) -> None:
-    hashes = {
-        place.name.split("-")[0]: hashlib.sha256(place.read_bytes()).hexdigest() for place in mirror.glob("*.whl")
-    }
+    hashes = {file.name.split("-")[0]: hashlib.sha256(file.read_bytes()).hexdigest() for file in mirror.glob("*.whl")}
     lock = tmp_path / "requirements.lock"
     text = "# made by hand\n" + "".join(
         f"{name}==1.0 \\\n    --hash=sha256:{'0' * 64} \\\n    --hash=sha256:{digest}\n    # via nothing\n"

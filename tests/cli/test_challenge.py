@@ -42,12 +42,10 @@ def test_attempts_fail_in_the_loosest_profile_and_a_refused_one_tries_nothing(tm
     assert told.status == 0 and "No flag came out of standard: no line of the program ran." in told.out
 
 
-@pytest.mark.parametrize(
-    "form", ["print(flag)", "flag", "raise ValueError(flag)", "import sys; sys.stderr.write(flag)"]
-)
-def test_a_flag_that_comes_out_is_seen(sandbox: Sandbox, form: str) -> None:
+@pytest.mark.parametrize("how", ["print(flag)", "flag", "raise ValueError(flag)", "import sys; sys.stderr.write(flag)"])
+def test_a_flag_that_comes_out_is_seen(sandbox: Sandbox, how: str) -> None:
     with flags(sandbox) as (places, found), sandbox.session() as session:
         assert places.keys() == found.keys()
         session.set("flag", found["file"])
-        told = texts(session.run(form))
+        told = texts(session.run(how))
         assert any(found["file"] in text for text in told) and not any(found["memory"] in text for text in told)

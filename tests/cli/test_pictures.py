@@ -17,12 +17,8 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
 
 
 def test_every_form_that_is_worth_a_file_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = [
-        Display({"image/png": PNG, "text/plain": "x"}),
-        Display({"text/html": "<b>"}),
-        Display({"text/plain": "y"}),
-    ]
-    Pictures(str(tmp_path / "new")).show(shown)
+    made = [Display({"image/png": PNG, "text/plain": "x"}), Display({"text/html": "<b>"}), Display({"text/plain": "y"})]
+    Pictures(str(tmp_path / "new")).show(made)
     written = {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()}
     assert sorted(written) == ["display-1.png", "display-2.html"]
     assert written["display-1.png"] == PNG

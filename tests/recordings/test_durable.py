@@ -283,9 +283,7 @@ def test_files_are_part_of_the_state(tmp_path: Path) -> None:
 
     with opened() as sandbox, sandbox.session_for("ada") as session:
         session.write_file("in.txt", b"7")
-        session.run(
-            "x = int(open('in.txt').read())\nimport os\nos.remove('given.txt')\nopen('out.txt', 'w').write('8')"
-        )
+        session.run("x = int(open('in.txt').read())\nimport os\nos.remove('given.txt')\nopen('out.txt', 'w').write('')")
     with opened() as sandbox:
         with sandbox.session_for("ada") as session:
             assert session.list_files() == ["in.txt", "out.txt"]
@@ -328,10 +326,7 @@ ACTS: dict[str, Sequence[str | Callable[[Session], object]]] = {
 FOUND: dict[str, tuple[str, object, list[str], list[str]]] = {
     "not ended": (
         *("x", 1),
-        [
-            "step 2 had not ended, and is undone",
-            "pay(200) of step 2 was begun: nobody knows what became of it",
-        ],
+        ["step 2 had not ended, and is undone", "pay(200) of step 2 was begun: nobody knows what became of it"],
         ["pay 200"],
     ),
     "run again": (

@@ -75,7 +75,7 @@ def test_profiles_a_policy_of_ones_own_and_two_sandboxes_in_one_container() -> N
             refused = sandbox.run("import socket\nsocket.socket()")
             assert not refused.ok
     policy = Policy.from_yaml(
-        "extends: calculator\nimports: {random: none}\nhints: {random: Use a fixed list.}", name="mine"
+        "extends: calculator\nimports: {random: none}\nhints: {random: a fixed list}", name="mine"
     )
     with Sandbox(policy, engine="container") as sandbox:
         assert sandbox.policy.name == "mine"

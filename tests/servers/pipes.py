@@ -25,10 +25,7 @@ class Pipes:
 
     def __init__(self, *options: str, command: list[str] | None = None) -> None:
         self.process = subprocess.Popen(
-            [*(command or COMMAND), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            [*(command or COMMAND), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         assert self.process.stdin and self.process.stdout and self.process.stderr
         self.input, self.errors = self.process.stdin, self.process.stderr

@@ -616,9 +616,7 @@ def stdio(home: Path, **options: Any) -> Client:
     return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=importing()), **options)
 
 
-NAMES = st.sampled_from(
-    ["run_python", "list_variables", "rollback", "branch", "files", "code", "session_id", "n", "op"]
-)
+NAMES = st.sampled_from(["run_python", "list_variables", "rollback", "branch", "files", "code", "session_id", "op"])
 PARAMS = {
     "name": NAMES | JSON,
     "uri": st.sampled_from(["safeexec://policy", "safeexec://none"]) | JSON,

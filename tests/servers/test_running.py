@@ -141,9 +141,7 @@ async def test_tiny_pieces_hold_the_loop_no_longer_than_a_few_and_a_head_has_a_b
     """As much as asyncio reads at once, in chunks of a byte each, of somebody who has no token."""
     async with Served(answering(whole=True)) as served, LoopClock() as clock:
         began = thread_time()
-        served.send(
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 80_000
-        )
+        served.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 80000)
         await served.read()
     assert clock.held < (thread_time() - began) / 5
     async with Served(answering(whole=True)) as served:

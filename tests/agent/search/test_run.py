@@ -268,9 +268,7 @@ def test_scores_of_all_kinds() -> None:
     assert search(world.root(x=1), options, with_result).score == 6
     endless = search(world.root(x=1), ["x = 1e999", "x = -1e999", "x = 'a'"], "x")
     assert endless.score == math.inf and [node.score for node in endless.tree.nodes[1:]] == [math.inf, -math.inf, None]
-    assert repr(endless.tree.nodes[3]) == (
-        "<SearchNode 3: \"x = 'a'\": unscored, the score is no number, but str, depth 1>"
-    )
+    assert "unscored, the score is no number, but str, depth 1" in repr(endless.tree.nodes[3])
     for score, problems in (
         (fails, ["the score raised ValueError: no score for this", "the score is NaN"]),
         ("undefined", ["the score raised StepFailed: error: NameError: name 'undefined' is not defined"] * 2),

@@ -610,9 +610,7 @@ def test_a_kept_plugin_without_checkpoints_comes_back(sandbox: Sandbox) -> None:
         for _ in range(2):
             result = plugin.invoke("hang", timeout=0.1)
             assert (result.outcome, result.state) == ("timeout", "lost")
-            assert result.notes == (
-                "the plugin is loaded again before the next call: what earlier calls kept in it is lost",
-            )
+            assert "loaded again before the next call: what earlier calls kept in it is lost" in result.notes[0]
             result = plugin.invoke("good", (1,))
             assert (result.value, result.notes) == ((1, 1), ())
 
