@@ -45,9 +45,7 @@ def test_code_sees_variables_and_tools_keeps_its_state_and_submits_the_answer(in
         ("SUBMIT()", CodeExecutionError, "missing a required argument: 'answer'"),
     ],
 )
-def test_what_can_be_mended_is_told(
-    interpreter: SafeInterpreter, source: str, kind: type[Exception], told: str
-) -> None:
+def test_what_can_be_mended(interpreter: SafeInterpreter, source: str, kind: type[Exception], told: str) -> None:
     with pytest.raises(kind, match=told):
         interpreter.execute(source)
 

@@ -80,9 +80,7 @@ def test_a_transcript_does_not_choose_its_policy(policy: str, tmp_path: Path, ca
     assert told.status == 2 and "name a policy with --policy" in told.err and "\x1b" not in told.err
 
 
-def test_a_transcript_is_a_new_file_and_not_mixed_with_another(
-    tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transcript_is_a_new_file(tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run.jsonl").write_text("something\n")
     with chat_server(Say("x")) as server:
         told = called("agent", "t", "--server-url", server.url, "--transcript", "run.jsonl")

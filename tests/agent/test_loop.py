@@ -306,9 +306,7 @@ FORMS = '{"code": "6 * 7"}', '{"code": "a = 6\n7 * a"}', '"6 * 7"', "```python\n
 
 
 @pytest.mark.parametrize("arguments", [*FORMS, "", "{}", "[1]", '{"code": 3}', '{"code": " "}'])
-def test_arguments_are_understood_in_the_forms_models_send_or_answered_with_ours(
-    sandbox: Sandbox, arguments: str
-) -> None:
+def test_arguments_are_understood_as_models_send_them_or_answered_with_ours(sandbox: Sandbox, arguments: str) -> None:
     model = scripted(*[Reply("", (ToolCall("id", "run_python", arguments),))] * 3)
     result = CodeAgent(model, sandbox, native=True, max_steps=1).run("t")
     if arguments in FORMS:

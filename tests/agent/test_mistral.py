@@ -196,9 +196,7 @@ def test_tokens_are_estimated_where_the_server_does_not_count(counts: dict[str, 
     assert usage.estimated and usage.completion == 100
 
 
-def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_reaches_only_the_server(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", KEY)
     monkeypatch.setenv("MISTRAL_DEBUG", "1")
     caplog.set_level(logging.DEBUG)

@@ -160,9 +160,7 @@ async def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monke
         assert len(threads["close"] - {loop}) == 1, "what the session leaves is removed in a thread"
 
 
-async def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspace_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_files_of_a_step_are_seen_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = threads_in(Workspace, ("snapshot", "restore", "branch", "listing", "snapshot_or_undo"), monkeypatch)
     loop = threading.get_ident()
 

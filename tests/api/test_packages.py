@@ -301,9 +301,7 @@ def reported(name: str, hashes: dict[str, str]) -> object:
         (reported("a", {"sha256": "0" * 60 + "\n -r"}), "the index gives no version and hash for 'a'"),
     ],
 )
-def test_what_an_index_says_goes_into_no_command_unread(
-    mirror: Path, monkeypatch: pytest.MonkeyPatch, report: object, told: str
-) -> None:
+def test_what_an_index_says_is_read(mirror: Path, monkeypatch: pytest.MonkeyPatch, report: object, told: str) -> None:
     """Names, versions and hashes become lines for pip."""
 
     def answers(fresh: str, arguments: tuple[str, ...], _: object) -> None:

@@ -30,9 +30,7 @@ def test_a_directory_is_checked_file_by_file(tmp_path: Path, called: Called) -> 
     assert told.status == 2 and "latin.py is not UTF-8 text" in told.err
 
 
-def test_a_file_is_judged_as_run_runs_it_and_one_that_is_opened_by_name_is_told(
-    tmp_path: Path, sandbox: Sandbox, called: Called
-) -> None:
+def test_a_file_is_judged_as_run_runs_it_and_open_is_told(tmp_path: Path, sandbox: Sandbox, called: Called) -> None:
     """With a standard input."""
     file = tmp_path / "reads.py"
     file.write_text("import sys\nname = input()\nlines = sys.stdin.readlines()\n")

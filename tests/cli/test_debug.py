@@ -46,9 +46,7 @@ def test_a_command_that_is_none_is_an_error(command: list[str], told: str, calle
     assert answer.status == 2 and told in answer.err
 
 
-def test_commands_are_read_a_mistake_ends_nothing_and_the_repl_shows_its_past(
-    called: Called, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_ends_nothing_and_the_repl_shows_its_past(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("at 99\n\nat x\nwhen rate\nquit\nhistory\n"))
     status, out, err = called("debug", ERRAND)
     assert status == 0 and "the host set rate" in out and "while True" not in out

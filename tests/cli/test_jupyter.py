@@ -13,9 +13,7 @@ from tests.conftest import Called
 pytestmark = pytest.mark.modules("ipykernel", "jupyter_client")
 
 
-def test_the_kernel_is_where_jupyter_looks_and_ones_own_policy_has_its_whole_path(
-    tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_is_where_jupyter_looks(tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     told = called("jupyter", "install", "--prefix", tmp_path)
     assert told.status == 0 and f"the policy data-analysis in {tmp_path}" in told.out
     spec = json.loads((tmp_path / "share/jupyter/kernels/safeexec/kernel.json").read_text())

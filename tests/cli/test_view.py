@@ -17,9 +17,7 @@ def recording(tmp_path: Path) -> Path:
     return Path(shutil.copy(DATA / "errand.jsonl", tmp_path / "run.jsonl"))
 
 
-def test_a_page_is_written_beside_its_recording_for_those_who_may_read_it(
-    recording: Path, tmp_path: Path, called: Called
-) -> None:
+def test_a_page_is_for_those_who_may_read_its_recording(recording: Path, tmp_path: Path, called: Called) -> None:
     recording.chmod(0o600)
     assert called("view", recording).status == called("view", recording, "-o", tmp_path / "other.html").status == 0
     for page in ("run.html", "other.html"):

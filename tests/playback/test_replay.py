@@ -542,9 +542,7 @@ def test_programs_run_again_and_that_is_said(tmp_path: Path) -> None:
         replay(path)
 
 
-def test_a_policy_that_came_with_a_recording_is_not_of_this_machine_and_asks_no_less_of_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_that_came_with_a_recording_asks_no_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = Policy.load("confined-python").replace(danger_allow_commands=["sh"])
     (tmp_path / "own.yaml").write_text(policy.to_yaml())
     monkeypatch.chdir(tmp_path)

@@ -226,9 +226,7 @@ def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
 @pytest.mark.parametrize(
     ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)")]
 )
-def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(
-    tmp_path: Path, called: Called, where: str, told: str
-) -> None:
+def test_an_effect_that_a_killed_host_began_is_unknown(tmp_path: Path, called: Called, where: str, told: str) -> None:
     path = tmp_path / "r.jsonl"
 
     def killed(here: str) -> None:

@@ -150,9 +150,7 @@ def test_a_session_of_a_template_is_recorded_from_its_preparation_on(recorded: S
     assert "hunter2" not in path.read_text()
 
 
-def test_what_could_not_be_recorded_of_a_template_is_told(
-    recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_template_could_not_record(recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "LINE_BYTES", 900)
     recorded.template("long", prepare="'x' * 1000")
     with pytest.raises(RecordingError, match="how the template 'long' was prepared could not be recorded: one line"):

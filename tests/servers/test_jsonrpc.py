@@ -89,9 +89,7 @@ async def test_a_batch_is_done_in_its_order_and_answered_by_one_line() -> None:
     assert message[1]["result"]["value"] == 2 and message[2]["error"]["code"] == REQUEST
 
 
-async def test_a_fault_of_the_server_is_told_to_its_own_user_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_fault_is_told_here_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     async def fails(*_: object) -> None:
         raise OSError("no space at /secret")
 

@@ -65,9 +65,7 @@ async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Pat
     assert sorted(ends) == [21, 42]
 
 
-async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_directory_of_recordings_opens_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("safeexec.servers.service.RECORD_MB", 1)
     async with opened("calculator", record=str(tmp_path)) as service:
         at = await call(service, "sandbox.session", {})
@@ -101,9 +99,7 @@ async def test_ids_of_sessions_name_their_server() -> None:
             Service("calculator", replica=wrong)
 
 
-async def test_a_session_that_another_replica_holds_is_waited_for_as_long_as_the_call_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_of_another_replica_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labels, "MOVE_SECONDS", float("inf"))
     with Sandbox("calculator", spare=0, store=tmp_path) as elsewhere, elsewhere.session_for("ada"):
         async with opened("calculator", replica="a", store=StoreOptions(at=tmp_path)) as service:

@@ -285,9 +285,7 @@ seconds, slow = 0.0, Slow()
         (("--allow-policy", "nowhere"), "", "nowhere"),
     ],
 )
-def test_options_and_token_files_that_are_wrong_start_nothing(
-    tmp_path: Path, arguments: tuple[str, str], text: str, complaint: str
-) -> None:
+def test_wrong_options_start_nothing(tmp_path: Path, arguments: tuple[str, str], text: str, complaint: str) -> None:
     path = tmp_path / "tokens.yaml"
     path.write_text(text)
     with pytest.raises(AssertionError, match=complaint) as raised:

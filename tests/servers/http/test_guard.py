@@ -89,9 +89,7 @@ def test_a_fault_of_ours_is_told_to_nobody_but_who_runs_the_server(capsys: pytes
 
 
 @pytest.mark.parametrize(("error", "lines"), [(RuntimeError("why"), 1), (RefusedRequest(499, "the client left"), 0)])
-def test_an_answer_that_had_begun_gets_no_second_head(
-    capsys: pytest.CaptureFixture[str], error: Exception, lines: int
-) -> None:
+def test_a_begun_answer_gets_no_second_head(capsys: pytest.CaptureFixture[str], error: Exception, lines: int) -> None:
     """A client that leaves is no fault of the server."""
 
     async def begins(_: object, __: object, send: Callable[[Any], Awaitable[None]]) -> None:
@@ -187,9 +185,7 @@ async def test_what_a_paused_sandbox_waits_for_its_own_tenant_learns_alone() -> 
 
 
 @pytest.mark.parametrize("name", ["default", "further"])
-async def test_a_context_that_cannot_begin_anew_is_gone(
-    tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_a_context_that_cannot_begin_is_gone(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
     def out_of_time() -> None:
         raise RefusedRequest(429, "no time")
