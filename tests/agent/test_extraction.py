@@ -55,12 +55,8 @@ PROGRAMS = st.sampled_from(
 
 @given(PROGRAMS, st.sampled_from(["", "I compute.\n\n", "Step 1 of 2:\n"]), st.sampled_from(["", "\n\nThat is all."]))
 def test_a_program_comes_out_of_every_wrapping_as_it_went_in(program: str, before: str, after: str) -> None:
-    for opening, closing in (
-        ("<code>", "</code>"),
-        ("<execute_python>", "</execute_python>"),
-        ("````python", "````"),
-        ("~~~py", "~~~"),
-    ):
+    tags = [(f"<{tag}>", f"</{tag}>") for tag in ("code", "execute_python")]
+    for opening, closing in (*tags, ("````python", "````"), ("~~~py", "~~~")):
         assert extract(f"{before}{opening}\n{program}\n{closing}{after}").code == program
         indented = textwrap.indent(program, "  ")
         found = extract(f"{before}{opening}\n{indented}\n{closing}{after}")

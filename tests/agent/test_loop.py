@@ -104,9 +104,7 @@ RUNS = {
         told={-1: "The last 3 steps failed in the same way: ZeroDivisionError"},
         reason="4 times in a row: ZeroDivisionError",
     ),
-    "the same failure in another step": Run(
-        [code(f"x = ({n}") for n in range(9)], "repeated_failure", outcomes="error error error error"
-    ),
+    "the same in another step": Run([code(f"x = ({n}") for n in range(9)], "repeated_failure", outcomes="error " * 4),
     "the same failure at another address": Run(
         [code(f"raise ValueError({n} and object())") for n in range(1, 9)], "repeated_failure",
         outcomes="error error error error",
@@ -139,9 +137,7 @@ RUNS = {
         [code("x = final_answer(4)\n1 / 0"), "It is 4."], outcomes="error", told={-1: "Changes: created x (int 4)."}
     ),
     "code without markup": Run(["x = 6\nx * 7", "It is 42, I think."], outcomes="ok", told={-1: "42"}),
-    "a query where there are no tables": Run(
-        ["<execute_sql>select 1</execute_sql>", "No tables."], outcomes="error", told={-1: "NameError"}
-    ),
+    "a query without tables": Run(["<execute_sql>select 1</execute_sql>", "No tables."], told={-1: "NameError"}),
 }  # fmt: skip
 
 

@@ -102,9 +102,7 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     before = git(shop, "status", "--porcelain=v2", "--branch")
     answers = [Say(code(source)) for source in ("print(read_file('src/shop/pricing.py'))", HARMFUL, GOOD)]
     with chat_server(*answers, Say("It subtracted the rate.")) as server:
-        result = RepairAgent(server.model(api_key="k"), shop, verify=["pytest", "-q"], editable=["src/"]).run(
-            "The discount is wrong."
-        )
+        result = RepairAgent(server.model(api_key="k"), shop, verify=["pytest", "-q"], editable=["src/"]).run("Mend.")
     seen = server.requests[-1]["messages"]
     assert "99.2 == 80.0" in seen[1]["content"], "the task shows why it fails"
     assert any("ROLLED BACK" in message["content"] and "test_double" in message["content"] for message in seen)
@@ -143,10 +141,7 @@ CHEATS = {
     "out of the repository": ("write_file('src/../../x.py', 'x')", "not a path inside the repository"),
     "absolute": ("read_file('/etc/passwd')", "not a path inside the repository"),
     "version control": ("write_file('src/.git/hooks/pre-commit', 'x')", "version control is not for editing"),
-    "deleting": (
-        "delete_file('src/shop/pricing.py')",
-        "PermissionError: delete_file(): delete src/shop/pricing.py: needs the approval",
-    ),
+    "deleting": ("delete_file('src/shop/pricing.py')", "delete_file(): delete src/shop/pricing.py: needs"),
     "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: write_file(): change"),
     "the same, spelt otherwise": ("write_file('src\\\\./conftest.py', 'x')", "change the test src/conftest.py: needs"),
     "a directory": ("read_file('src')", "src: is a directory"),

@@ -45,9 +45,7 @@ def test_the_queue_is_fair_ends_at_the_deadline_and_passes_over_who_stops_waitin
 def test_no_more_sessions_than_allowed() -> None:
     with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
         first, second = sandbox.session(), sandbox.session()
-        with pytest.raises(
-            SandboxBusy, match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01"
-        ):
+        with pytest.raises(SandboxBusy, match=r"2 sessions are open \(max_sessions\)"):
             sandbox.session()
         with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):
             sandbox.session(queue_seconds=0.02)

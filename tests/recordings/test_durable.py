@@ -323,23 +323,12 @@ ACTS: dict[str, Sequence[str | Callable[[Session], object]]] = {
 }
 """What the host does with a session of each label before it is killed."""
 
+NOT_AGAIN = "nobody knows what became of it: not called again"
 FOUND: dict[str, tuple[str, object, list[str], list[str]]] = {
-    "not ended": (
-        *("x", 1),
-        ["step 2 had not ended, and is undone", "pay(200) of step 2 was begun: nobody knows what became of it"],
-        ["pay 200"],
-    ),
-    "run again": (
-        *(TWICE, None),
-        ["pay(1) of step 1 was made, with the outcome ok", "nobody knows what became of it: not called again"],
-        ["pay 1", "pay 200"],
-    ),
+    "not ended": ("x", 1, ["step 2 had not ended", "pay(200) of step 2 was begun: nobody knows"], ["pay 200"]),
+    "run again": (TWICE, None, ["pay(1) of step 1 was made, with the outcome ok", NOT_AGAIN], ["pay 1", "pay 200"]),
     "another program": ("pay(1)", 2, [], ["pay 1", "pay 200", "pay 1"]),
-    "deferred": (
-        *("1", 1),
-        ["send('last') of step 1, a call with an effect: nobody knows what became of it"],
-        ["send last", "send ben"],
-    ),
+    "deferred": ("1", 1, ["send('last') of step 1, a call with an effect: nobody"], ["send last", "send ben"]),
     "rolled back": ("y = x\nx, y", (1, 1), [], []),
     "amid a rollback": ("x", 1, [], []),
     "led to by nothing": ("x, y", (1, 2), [], ["pay 1"]),

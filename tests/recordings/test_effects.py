@@ -223,9 +223,7 @@ def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
         assert told == [("send", "Ada", "")]
 
 
-@pytest.mark.parametrize(
-    ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)")]
-)
+@pytest.mark.parametrize(("where", "told"), [("send", "send('Ada')"), ("undo", "undo of book(1)"), ("book", "book(1)")])
 def test_an_effect_that_a_killed_host_began_is_unknown(tmp_path: Path, called: Called, where: str, told: str) -> None:
     path = tmp_path / "r.jsonl"
 

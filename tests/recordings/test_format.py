@@ -117,9 +117,7 @@ def test_a_redacted_text_is_taken_out_wherever_it_stands() -> None:
     assert (written.content.data, written.content.left_out, written.content.size) == (None, "redacted", 8)
 
 
-@pytest.mark.parametrize(
-    "secret", ["1234", "source", "kind", "large", "done", "image/png", "AAAA", 'a"b\\', "\xe9\ud800té"]
-)
+@pytest.mark.parametrize("secret", ["1234", "source", "kind", "large", "image/png", "AAAA", 'a"b\\', "\xe9\ud800té"])
 def test_a_line_without_a_secret_can_be_read(secret: str) -> None:
     """Whatever the secret is: numbers, names of fields, words of the format and bytes as base64 are no texts."""
     hidden = Redaction(frozenset({"token"}))

@@ -74,15 +74,13 @@ def test_profiles_a_policy_of_ones_own_and_two_sandboxes_in_one_container() -> N
             assert sandbox.run("1 + 1").value == 2
             refused = sandbox.run("import socket\nsocket.socket()")
             assert not refused.ok
-    policy = Policy.from_yaml(
-        "extends: calculator\nimports: {random: none}\nhints: {random: a fixed list}", name="mine"
-    )
+    policy = Policy.from_yaml("extends: calculator\nimports: {random: none}\nhints: {random: a list}", name="mine")
     with Sandbox(policy, engine="container") as sandbox:
         assert sandbox.policy.name == "mine"
         refused = sandbox.run("import random")
         assert refused.outcome == "rejected" and refused.error is not None
         assert refused.error.rule == policy.origin("imports.random")
-        assert "fixed list" in str(refused.error.hint)
+        assert "a list" in str(refused.error.hint)
     with Sandbox("calculator", engine="container") as one, Sandbox("standard", engine="container") as two:
         assert one._core._wire is two._core._wire  # type: ignore[attr-defined]
         wire = one._core._wire  # type: ignore[attr-defined]

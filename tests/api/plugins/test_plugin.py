@@ -288,10 +288,7 @@ def test_tools_of_one_plugin_are_its_own(sandbox: Sandbox) -> None:
         return len(item)
 
     source = "def left(item):\n    return stock(item) - 1"
-    with (
-        sandbox.plugin(source, exports=["left"], tools=[stock]) as plugin,
-        sandbox.plugin(source, exports=["left"]) as bare,
-    ):
+    with sandbox.plugin(source, tools=[stock]) as plugin, sandbox.plugin(source) as bare:
         assert plugin.left("abc") == 2
         with pytest.raises(PluginError, match="TypeError: stock"):
             plugin.left(7)
@@ -720,10 +717,7 @@ WRITES += "    open('a', 'w').write(x)\n    return before\n"
 
 
 def test_a_file_that_cannot_be_brought_back_is_told_with_the_next_call() -> None:
-    with (
-        Sandbox("confined-python", spare=0) as sandbox,
-        sandbox.plugin(WRITES, exports=["write"], state="fresh") as plugin,
-    ):
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.plugin(WRITES, state="fresh") as plugin:
         assert plugin.invoke("write", ("1",)).check().value == "loaded"
         loaded = plugin._core._loaded
         assert loaded is not None and loaded.core.processes.workspace is not None

@@ -89,16 +89,8 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
         "<div style='position:fixed;inset:0;z-index:9999'>over everything</div>"
     )
     display = display_html(DisplayText({"text/html": f"{evil}{fetching}<script>parent.document.title='gone'</script>"}))
-    node = Node(
-        kind="step",
-        title=evil,
-        source=evil,
-        stdout=evil,
-        value=evil,
-        described={evil: evil},
-        created=[evil],
-        displays=[display],
-    )
+    texts: Any = dict.fromkeys(("title", "source", "stdout", "value"), evil)
+    node = Node(kind="step", **texts, described={evil: evil}, created=[evil], displays=[display])
     with listening, browser() as page:
         page.goto(written(tmp_path, RunPage(title="kept", facts=[(evil, evil)], nodes=[node])) + "#0")
         page.get_by_role("heading", name="Shown").wait_for()
