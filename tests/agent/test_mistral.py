@@ -71,10 +71,7 @@ def test_a_server_that_never_ends_a_reply_is_held_to_the_time_limit(drip: Drip) 
 
 
 def test_the_caller_s_patience_ends_all_attempts() -> None:
-    with (
-        chat_server(DRIPS["comments and no event"]) as server,
-        pytest.raises(ModelUnavailable, match="no reply within"),
-    ):
+    with chat_server(DRIPS["comments and no event"]) as server, pytest.raises(ModelUnavailable, match="no reply"):
         model_at(server, timeout=600.0).complete(ASK, events=ModelEvents(seconds=0.3))
     assert len(server.requests) <= 1, "on a busy machine the first one may not have arrived"
 

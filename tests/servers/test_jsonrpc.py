@@ -65,7 +65,7 @@ async def test_the_codes_are_those_of_the_standard_and_a_call_with_a_long_id_is_
             assert (answer["id"], answer["error"]["code"]) == (None, REQUEST)
 
 
-async def test_a_notification_is_done_and_not_answered() -> None:
+async def test_a_notification_is_not_answered_and_a_batch_by_one_line_in_its_order() -> None:
     async with opened("calculator") as service:
         at = await call(service, "sandbox.session", {})
         told = {"jsonrpc": "2.0", "method": "session.set", "params": {**at, "name": "told", "value": 7}}
@@ -73,11 +73,6 @@ async def test_a_notification_is_done_and_not_answered() -> None:
         for line in (json.dumps(told).encode(), nothing, b"[%s]" % nothing):
             assert await answered(service, line) is None
         assert await call(service, "session.get", {**at, "name": "told"}) == {"found": True, "value": 7}
-
-
-async def test_a_batch_is_done_in_its_order_and_answered_by_one_line() -> None:
-    async with opened("calculator") as service:
-        at = await call(service, "sandbox.session", {})
         calls = [
             {"jsonrpc": "2.0", "id": "a", "method": "session.set", "params": {**at, "name": "x", "value": 1}},
             {"jsonrpc": "2.0", "method": "session.run", "params": {**at, "source": "x += 1"}},

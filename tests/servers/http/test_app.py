@@ -164,10 +164,8 @@ def test_where_the_policy_has_no_files_that_is_said(server: Server, client: http
     assert told["message"] == "SandboxError: the policy 'standard' gives programs no files"
     box = client.post("/sandboxes", json={}).json()
     headers = {"X-Access-Token": box["envdAccessToken"]}
-    for call in (
-        httpx.post(server.url + "/files?path=a", content=b"x", headers=headers),
-        httpx.get(server.url + "/files?path=a", headers=headers),
-    ):
+    file = server.url + "/files?path=a"
+    for call in (httpx.post(file, content=b"x", headers=headers), httpx.get(file, headers=headers)):
         assert (call.status_code, "gives it no files" in call.json()["message"]) == (400, True)
     further = httpx.post(server.url + "/contexts", json={}, headers=headers, timeout=60)
     assert further.status_code == 200, "there is nothing to copy"
