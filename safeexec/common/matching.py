@@ -69,7 +69,7 @@ def misspelt(name: str, candidates: Iterable[str]) -> list[str]:
     near = [
         (other != plain, candidate[0].isupper() != name[0].isupper(), candidate)
         for candidate in candidates
-        if _one_slip(plain, other := _letters(candidate))
+        if len(candidate) <= MAX_NAME and _one_slip(plain, other := _letters(candidate))
     ]
     return [candidate for *_, candidate in sorted(near)]
 
@@ -192,16 +192,24 @@ _MEANINGS = {
 def synonyms(name: str, candidates: Iterable[str]) -> list[str]:
     """Return the candidates that mean the same, word by word: ``len`` for ``length``."""
     words = [*map(_meaning, split_words(name))]
-    return [candidate for candidate in candidates if words and [*map(_meaning, split_words(candidate))] == words]
+    if not words or len(name) > MAX_NAME:
+        return []
+    short = (candidate for candidate in candidates if len(candidate) <= MAX_NAME)
+    return [candidate for candidate in short if [*map(_meaning, split_words(candidate))] == words]
 
 
 def quoted(names: Iterable[str], limit: int = 6) -> str:
     """Return names for a sentence, in backquotes: ```a`, `b` and 3 more``."""
     every = list(names)
-    shown = [f"`{name}`" for name in every[:limit]]
+    shown = [*map(_as_code, every[:limit])]
     if len(every) > limit:
         shown.append(f"{len(every) - limit} more")
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def _as_code(name: str) -> str:
+    """Return a name in backquotes. One of its own, as an attribute or a file may have it, would end them."""
+    return "`" + name.replace("`", "'") + "`"
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -230,7 +238,7 @@ class Suggestions:
 
 def did_you_mean(names: Iterable[str]) -> str | None:
     """Return a sentence of its own for names that were found: ``Did you mean `a` or `b`?``, or None."""
-    shown = [f"`{name}`" for name in names]
+    shown = [*map(_as_code, names)]
     return f"Did you mean {' or '.join(shown)}?" if shown else None
 
 

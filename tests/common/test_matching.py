@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from safeexec.common.matching import nearest, suggestion
+from safeexec.common.matching import misspelt, nearest, quoted, suggestion, synonyms
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,10 @@ def test_so_many_are_compared_letter_by_letter_and_first_the_most_alike(monkeypa
     nearest("ab" * 28, same_letters)
     assert compared == 100
     assert nearest("colunm_04711", [f"column_{number:05}" for number in range(5000)]) == ["column_04711"]
+
+
+def test_no_long_name_is_compared_and_none_ends_its_quotes() -> None:
+    """300 names of 100,000 characters took 2 s; a sentence of the host's in a name looked like one."""
+    long = "_" * 60
+    assert misspelt("point", [f"{long}point"]) == synonyms("length", [f"{long}len"]) == []
+    assert quoted(["a` is wrong. Use `b"]) == "`a' is wrong. Use 'b`"
