@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from types import FrameType
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from safeexec.protocol.plan import LanguagePlan
 _UNPARSABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 _LONGEST = 40
 """Characters of source text that a sentence repeats."""
+_PARSED = 1 << 18
+"""Characters of steps that are parsed for one look: 0.4 s. Of the 4 MiB that are kept a NameError became a timeout."""
 
 
 class ErrorPlace(NamedTuple):
@@ -39,7 +41,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
     """The text behind the expression in its line."""
     libraries: list[FrameType]
     """The frames that the expression called into, outermost first."""
-    sources: Mapping[str, str]
+    sources: dict[str, str]
     namespace: dict[str, Any]
     plan: LanguagePlan
     lost_names: Container[str] = ()
@@ -120,8 +122,9 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
     def is_looped_over(self) -> bool:
         """Tell whether the failing expression is what a loop or a comprehension goes through."""
         looped = (ast.For, ast.AsyncFor, ast.comprehension)
-        said = ast.dump(self.expression) if self.expression else ""
-        return any(isinstance(tree, looped) and ast.dump(tree.iter) == said for tree in walk(self.source))
+        loops = (tree.iter for tree in walk(self.source) if isinstance(tree, looped))
+        said = self.expression
+        return said is not None and any(_alike(loop, said) for loop in loops)
 
     def operands(self) -> Iterator[ast.expr]:
         """Yield the parts of the failing expression that may be the wrong value."""
@@ -151,10 +154,18 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 yield tree
 
     def nodes(self, *texts: str) -> Iterator[tuple[str, ast.AST]]:
-        """Yield file name and node of every step so far that has one of `texts` in it and can be parsed."""
-        for filename, source in self.sources.items():
+        """Yield file name and node of the steps so far that have one of `texts` in them and can be parsed: the last of
+        them, of `_PARSED` characters together.
+        """
+        chosen, left = [], _PARSED
+        for filename, source in reversed(self.sources.items()):
             if any(text in source for text in texts):
-                yield from ((filename, node) for node in walk(source))
+                left -= len(source)
+                if left < 0:
+                    break
+                chosen.append((filename, source))
+        for filename, source in reversed(chosen):
+            yield from ((filename, node) for node in walk(source))
 
     def text_of(self, tree: ast.AST | None, default: str = "x") -> str:
         """Return the source text of an expression if it is short enough for a sentence."""
@@ -238,6 +249,17 @@ def walk(source: str) -> Iterator[ast.AST]:
         yield from ast.walk(ast.parse(source))
     except _UNPARSABLE:
         return
+
+
+def _alike(one: ast.AST, other: ast.AST) -> bool:
+    """Tell whether two trees are written alike. Takes no longer than to where they differ, though one is large."""
+    return all(_own_part(a) == _own_part(b) for a, b in zip(ast.walk(one), ast.walk(other), strict=False))
+
+
+def _own_part(tree: ast.AST) -> list[Any]:
+    """Return the class of a node, and what it holds itself: of nodes in a list their number."""
+    held = (part for _, part in ast.iter_fields(tree) if not isinstance(part, ast.AST))
+    return [type(tree), *(len(part) if isinstance(part, list) else part for part in held)]
 
 
 def _value_of_statement(text: str) -> ast.expr | None:

@@ -190,9 +190,13 @@ def _misspelt_known_name(failure: Failure, name: str) -> str | None:
 
 def _bound_elsewhere(failure: Failure, name: str) -> str | None:
     """Return a hint for a name that has a value inside a function, a comprehension or an `except` block only."""
-    for _, node in failure.nodes(name):
-        parts = ast.walk(node) if isinstance(node, (*_COMPREHENSIONS, *_FUNCTIONS)) else ()
-        stores = any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in parts)
+    nodes, storing = [node for _, node in failure.nodes(name)], set[int]()
+    for node in reversed(nodes):  # what is in a node comes behind it: each is looked at once, however deep it is
+        is_store = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        if is_store or any(id(child) in storing for child in ast.iter_child_nodes(node)):
+            storing.add(id(node))
+    for node in nodes:
+        stores = id(node) in storing
         match node:
             case ast.ExceptHandler(name=bound) if bound == name:
                 return f"`{name}` is deleted at the end of its `except` block: use it there, or assign it to another name, `error = {name}`."
@@ -200,7 +204,7 @@ def _bound_elsewhere(failure: Failure, name: str) -> str | None:
                 return f"`{name}` is a local variable of the function `{node.name}`: let it `return {name}`, and assign the result of the call."
             case ast.FunctionDef() | ast.AsyncFunctionDef() if any(arg.arg == name for arg in node.args.args):
                 return f"`{name}` is a parameter of the function `{node.name}` and exists only inside of it: pass or assign a value here."
-            case _ if stores:
+            case _ if stores and isinstance(node, _COMPREHENSIONS):
                 return f"`{name}` exists only inside the comprehension: assign it outside, or use a `for` loop."
     return None
 

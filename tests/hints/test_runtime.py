@@ -6,7 +6,7 @@ Here is what no mistake of `tests/mistakes/` has. That a sentence of the tables 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -15,6 +15,7 @@ from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.plans import language_plan
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.hints.running import PLAN, WORKSPACE, answer
+from tests.untrusted.doubling import SLACK, growth
 
 CALCULATOR = language_plan(Policy.load("calculator"))
 
@@ -138,3 +139,31 @@ def test_objects_of_the_guest_are_not_asked(name: str) -> None:
         exec(compile(source, "<step 1>", "exec"), names)
     report(caught.value, sources={"<step 1>": source}, namespace=names, plan=PLAN)
     assert names["asked"] == []
+
+
+def nested(depth: int, line: str) -> str:
+    """A step in which so many functions are nested, with as many more lines, and one that fails."""
+    inside = f"{' ' * depth}a = b\n" * (150 * depth)
+    return "".join(f"{' ' * at}def f():\n" for at in range(depth)) + f"{inside}\n{line}"
+
+
+def looped(depth: int, line: str) -> str:
+    """The same of comprehensions, each of which loops over the next."""
+    inside = "[0 for a in " * depth + f"[{'b, ' * 400 * depth}]" + "]" * depth
+    return f"f = lambda: {inside}\n{line}"
+
+
+@pytest.mark.parametrize(("make", "line"), [(nested, "missing"), (looped, "list(5)")])
+def test_nested_code_is_looked_at_once(make: Callable[[int, str], str], line: str) -> None:
+    assert growth(hint_of, lambda depth: make(depth, line), 4, 64) < SLACK
+
+
+def test_so_much_of_the_steps_before_is_parsed() -> None:
+    """4 MiB of them took as long as a step may."""
+    sources = {"<step 1>": "def f():\n    value = 1", "<step 3>": "value"}
+    with pytest.raises(NameError) as caught:
+        exec(compile("value", "<step 3>", "exec"), names := {"__name__": "__main__"})
+    for between, is_told in (("", True), ("# value " * 40_000, False)):
+        steps = {"<step 1>": sources["<step 1>"], "<step 2>": between, "<step 3>": sources["<step 3>"]}
+        hint = report(caught.value, sources=steps, namespace=names, plan=PLAN).hint or b""
+        assert (b"local variable of the function" in hint) == is_told
