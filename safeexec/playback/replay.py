@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from msgspec.structs import replace as copied
 
 from safeexec.api.blocking import Sandbox, Session
-from safeexec.common.text import one_line
+from safeexec.common.text import one_line, shorten
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import drive
@@ -107,8 +107,9 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
     except PolicyError as error:
         raise RecordingError(f"{recording.path}: its policy cannot be read: {error}") from None
     if not trust and (grants := _harm(policy, here or Policy())):
+        named = shorten(policy.name, 100)
         raise RecordingError(
-            f"{recording.path}: this machine does not have its policy {policy.name!r}, and it {grants}: give a policy "
+            f"{recording.path}: this machine does not have its policy {named!r}, and it {grants}: give a policy "
             "of yours (--policy), or take it as it is (--trust)"
         )
     if not trust and (more := [entry for entry in (here or Policy()).require if entry not in policy.require]):
@@ -383,15 +384,16 @@ class Replay:
         try:
             return value_of(value)
         except ValueError as error:
-            given = f"set={{{name!r}: …}} or --set {name}=…"
-            raise RecordingError(f"the value of {name!r} is needed: {error} ({given} gives it)") from None
+            shown = one_line(name, 100)
+            given = f"set={{{shown!r}: …}} or --set {shown}=…"
+            raise RecordingError(f"the value of {shown!r} is needed: {error} ({given} gives it)") from None
 
     def _take_as_recorded(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
         """Take a step that was stopped as recorded: the session is where it was, unless more was lost."""
         core = session._core
         happened = recorded.step > core.steps.number
         history = core.processes.history
-        why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
+        why = f"interrupted ({one_line(recorded.problem)})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
         if not happened:
             return
@@ -416,7 +418,7 @@ class Replay:
         """Do what the host did between steps."""
         session = self.session_of(record.session)
         if isinstance(record, form.Branched) and record.problem:
-            self.taken.append(f"branches could not be made ({record.problem}): taken as recorded")
+            self.taken.append(f"branches could not be made ({one_line(record.problem)}): taken as recorded")
             return
         try:
             self._act(session, record)
@@ -427,7 +429,7 @@ class Replay:
             problem = f"{type(error).__name__}: {error}"
         if problem.partition(":")[0] != record.problem.partition(":")[0]:
             kind = str(type(record).__struct_config__.tag)
-            self._differ(record, f"operation {kind!r}", record.problem or "done", problem or "done")
+            self._differ(record, f"operation {kind!r}", one_line(record.problem or "done"), one_line(problem or "done"))
         elif not problem:
             self._arrived(record, session)
 
@@ -508,14 +510,14 @@ class Replay:
         if result is not None and result.outcome in form.STOPPED and result.state != "kept":
             return "the step was stopped here: this machine is slower, or gives it less"
         if (python := platform.python_version()) != heading.python:
-            return f"it was recorded under Python {heading.python}, and this is {python}"
+            return f"it was recorded under Python {one_line(heading.python)}, and this is {python}"
         here = libraries(self.policy.imports)
         moved = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
         if moved:
             # Which of them it was nobody knows. Those of another version before those that are missing.
             names = sorted(moved, key=lambda name: (name not in here, name))[:LIBRARIES_NAMED]
             had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (moved, here))
-            return f"it was recorded with {had}, and here is {have}"
+            return f"it was recorded with {one_line(had)}, and here is {one_line(have)}"
         other = f"because of the policy {self.policy.name!r}" if self._policy_is_given else ""
         return (
             ", or by chance: ".join(filter(None, (other, chance))) or f"the cause is not known: somebody changed {OWN}"

@@ -623,6 +623,15 @@ def test_what_the_host_did_may_end_otherwise_too(record: Record, tmp_path: Path)
         assert str(replayed.difference).startswith("step 1: state was that of step 7, and is that of step 1; ")
 
 
+def test_what_a_stranger_wrote_is_told_in_one_short_line(record: Record) -> None:
+    path, much = record(lambda session: (session.checkpoint("a"), session.run("x = 1"))), "much\n" * 10_000
+    edited(path, "checkpoint", problem=much)
+    edited(path, "result", problem=much)
+    with replay(path, trust=True, on_difference="go on") as replayed:
+        told = [*replayed.taken, *map(str, replayed.differences)]
+    assert len(told) > 1 and all(len(text) < 1000 and text.isprintable() for text in told)
+
+
 def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     policy = Policy.load("standard").replace(checkpoints="off", determinism=FIXED.determinism)

@@ -85,7 +85,7 @@ def named(name: str, searched: list[str]) -> str:
     absent = [directory for directory in searched if not os.path.isdir(directory)]
     if absent:
         hint += f"; SAFEEXEC_POLICY_PATH names {', '.join(absent)}, which is no directory"
-    raise PolicyError(f"no policy is called {name!r}{hint}")
+    raise PolicyError(f"no policy is called {name[:100]!r}{hint}")
 
 
 def is_path(text: str) -> bool:
