@@ -13,7 +13,7 @@ from typing import Any
 
 from safeexec.common.identity import class_name, module_of, object_of
 from safeexec.common.matching import did_you_mean, nearest, quoted, same_name, synonyms
-from safeexec.hints.columns import applied, column_hint, columns_of, table_of
+from safeexec.hints.columns import applied, column_hint, columns_of, label_hint, table_of
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
     MISSING,
@@ -35,6 +35,7 @@ from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, hint_fo
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES
 from safeexec.hints.tables.libraries import METHODS
+from safeexec.hints.tables.messages import TAKE_ONE_LIST
 from safeexec.hints.tables.modules import ALIASES
 
 _MESSAGE = re.compile(
@@ -143,7 +144,7 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
     if (failure.called, name) == ("dump", "write"):
         yield f"`dump` writes to an open file, `with open(name, 'w') as file: {module}.dump(value, file)`; a text is `{module}.dumps(value)`."
     yield METHODS.get(library_kind(owner), {}).get(name)
-    is_value = is_of_python(type(owner)) and not is_module(owner)
+    is_value = is_of_python(type(owner)) and not is_module(owner) and type(owner) not in _CALLED
     for said, its in failure.visible_modules() if is_value else ():  # [1].deepcopy()
         known = module_name(its) in sys.stdlib_module_names and name in public_names(its)
         if known and callable(attribute_of(its, name)):
@@ -160,11 +161,17 @@ def _of_python(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
         else:
             again = f"use `{name}(...)` itself" if name == here else f"use `from {home} import {name}`"
             yield f"`{here}` is the class here: {again}."
-    if type(owner) in (FunctionType, MethodType, BuiltinFunctionType):
+    if type(owner) in _CALLED:
         yield f"`{text}` is a function: call it first, `{text}(...).{name}`."
-    called = failure.call is not None or failure.rest_of_line.startswith("(")
-    if type(owner) is dict and (name in owner or not (called or nearest(name, attribute_names(owner)))):
+    if type(owner) is dict and (name in owner or not (_is_called(failure) or nearest(name, attribute_names(owner)))):
         yield f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
+
+
+_CALLED = (FunctionType, MethodType, BuiltinFunctionType)
+
+
+def _is_called(failure: Failure) -> bool:
+    return failure.call is not None or failure.rest_of_line.startswith("(")
 
 
 _FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("pandas",), "pandas.Series": ("pandas",)}
@@ -186,13 +193,25 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
     for path in _FUNCTIONS.get(kind or class_name(type(owner)), ()):  # np.array([3, 1]).append(2); (2.5).floor()
         if callable(attribute_of(sys.modules.get(path), name)):
             more = "" if failure.rest_of_line.startswith("()") else ", ..."
+            given = f"[{text}, ...]" if name in TAKE_ONE_LIST else text + more
             with_it = "" if kind else f" (with `import {path}`)"
-            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text}{more})`{with_it}."
-    for other in synonyms(name, public_names(owner)):  # in quotes where it was given as a text: agg('stdev')
+            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({given})`{with_it}."
+    tree = _owner_tree(failure, name)
+    same = synonyms(name, public_names(owner)) if kind or tree is not None else []
+    for other in same:  # in quotes where it was given as a text: agg('stdev')
         found = attribute_of(type(owner), other)
-        is_called = failure.call is not None or failure.rest_of_line.startswith("(")
-        called = "(...)" if is_called and (found is MISSING or callable(found)) else ""
-        yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}{called}'}`."
+        called = "(...)" if _is_called(failure) and (found is MISSING or callable(found)) else ""
+        yield f"Use `{repr(other) if tree is None else f'{text}.{other}{called}'}`."
+    series, of_array = library_class("Series"), kind == "numpy.ndarray" and not nearest(name, public_names(owner))
+    if kind == "pandas.GroupBy" and tree is not None and callable(attribute_of(series, name)):
+        yield f"A group has it as a Series: `{text}.apply(lambda part: part.{name}(...))`, of one column."
+    if of_array and name in members_of(list):
+        yield f"An array has a fixed size and no `{name}`: make a list of it first, `values = {text}.tolist()`, or join arrays, `np.concatenate([a, b])`."
+    if of_array and type(owner) is library_class("ndarray", "numpy") and callable(attribute_of(series, name)):
+        made = "pd.Series" if owner.ndim == 1 else "pd.DataFrame"
+        yield f"Make a table of it first: `{made}({text}).{name}(...)` (with `import pandas as pd`)."
+    if kind == "pandas.Series" and not _is_called(failure):
+        yield label_hint(name, owner)
     if kind in ("pandas.Series", "pandas.DataFrame"):
         yield applied(failure, name)
     columns = columns_of(table_of(owner))
@@ -211,15 +230,24 @@ def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
         more = ", ..." if re.match(r"\((?!\))", failure.rest_of_line) else ""
         yield f"Use `{builtin}({text}{more})`."
     of_text = name in members_of(str)
+    if failure.called and _owner_tree(failure, name) is None and is_of_python(type(owner)):  # textwrap.wrap(['a'])
+        wanted = (
+            "a text, `str(value)` of a number, `' '.join(values)` of a list"
+            if of_text
+            else f"an object that has `{name}`"
+        )
+        yield f"`{failure.called}` takes {wanted}, and was given one of type `{class_name(type(owner))}`."
     if of_text and type(owner) in (list, tuple, set):
         yield f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."
-    if of_text and type(owner) in (int, float) and failure.libraries:  # textwrap.wrap(5)
-        yield f"`{failure.called}` takes a text, and was given a number: `str(value)`."
     if of_text and type(owner) in (int, float):
         yield f"It is a number: use `str({text}).{name}(...)`."
-    for prefix in ("set_", "get_", "is_", "to_", "as_"):  # ax.xlabel('x')
-        if attribute_of(owner, prefix + name) is not MISSING:
-            yield f"Use `{text}.{prefix}{name}`."
+    for stem in (name, name.partition("_")[2]):  # ax.xlabel('x'); ax.add_title('x')
+        for prefix in ("set_", "get_", "is_", "to_", "as_") if stem else ():
+            if attribute_of(owner, prefix + stem) is not MISSING:
+                yield f"Use `{text}.{prefix}{stem}`."
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if library_kind(owner).startswith("matplotlib.") and callable(attribute_of(pyplot, name)):
+        yield f"It is a function of pyplot: `plt.{name}(...)` (with `import matplotlib.pyplot as plt`)."
     names = attribute_names(owner) if name.startswith("_") else public_names(owner)
     allowed = [other for other in names if other not in failure.plan.refused_attributes]
     yield did_you_mean([f"{text}.{other}" for other in nearest(name, allowed, 2)])
@@ -235,8 +263,11 @@ def _of_guest(failure: Failure, name: str, owner: Any, text: str) -> Iterator[st
             yield f"`{name}` is set in `{class_name(base)}.__init__`, which was not called: begin `{written}.__init__` with `super().__init__(...)`."
     if owner is not kind and own is not None and name in own.co_varnames[1:]:
         yield f"`{name}` is only a variable inside of `__init__`: write `self.{name} = ...` there."
-    if name in ("asdict", "astuple", "replace") and attribute_of(kind, "__dataclass_fields__") is not MISSING:
-        yield f"It is a function of the module: `dataclasses.{name}({text})` (with `import dataclasses`)."
+    plain = {"to_dict": "asdict", "dict": "asdict", "as_dict": "asdict", "to_tuple": "astuple"}.get(name, name)
+    if plain in ("asdict", "astuple", "replace") and attribute_of(kind, "__dataclass_fields__") is not MISSING:
+        yield f"It is a function of the module: `dataclasses.{plain}({text})` (with `import dataclasses`)."
+    if f"_{written.lstrip('_')}{name}" in attribute_names(owner):
+        yield f"Two underscores hide `{name}` from what is outside of `{written}`: begin its name with one, `self.{name[1:]}`, or let a method return it."
     using = [member for member in members_of(kind) if (code := _code_of(kind, member)) and name in code.co_names]
     for member in using if owner is not kind else ():
         if member != "__init__" and member.strip("_") in ("init", "int", "inti", "initialize", "constructor"):
@@ -252,10 +283,10 @@ def _code_of(kind: type, name: str) -> Any:
     return found.__code__ if type(found) is FunctionType else None
 
 
-def _listing(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str]:
+def _listing(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:
     """List what an object of Python or of a guest's class has, or a table, if that is little."""
-    if found := column_hint(name, columns_of(table_of(owner)), text):
-        yield found
+    if not _is_called(failure):
+        yield column_hint(name, columns_of(table_of(owner)), text)
     kind, names = class_of(owner), sorted(public_names(owner))
     fields = [one for one in names if not callable(attribute_of(owner, one))]
     if (

@@ -13,7 +13,16 @@ from safeexec.common.identity import class_name
 from safeexec.common.matching import TYPING_ERRORS, misspelt, nearest, quoted
 from safeexec.hints import facts
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import CO_VARKEYWORDS, MISSING, attribute_of, bases_of, is_module, members_of, parameters
+from safeexec.hints.objects import (
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+    MISSING,
+    attribute_of,
+    bases_of,
+    is_module,
+    members_of,
+    parameters,
+)
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.libraries import ARGUMENTS, KEYWORDS
 from safeexec.hints.tables.messages import OF_CALLS
@@ -37,9 +46,6 @@ _ONE_SEQUENCE = (
     "Counter", "deque", "OrderedDict", "heapify",
 )  # fmt: skip
 """Functions of one sequence."""
-_SIZED = {"random": 0, "standard_normal": 0, "poisson": 1, **dict.fromkeys(("normal", "uniform", "integers"), 2)}
-_SIZED |= {"randint": 2, "binomial": 2}
-"""Functions of numpy's generators → how many arguments stand before the size."""
 
 
 def _function_second(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -66,6 +72,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     names = _parameters(failure, said)
     if failure.callee is not MISSING and (other := _complaining(failure, said)) is not MISSING:
         names += parameters(other)  # of a line that plt.plot([1, 2], colour='red') draws
+    if type(failure.callee) is type(len):  # max([1], keys=len)
+        names += re.findall(r"(\w+)=", str(failure.callee.__doc__).partition("\n\n")[0])
     for frame in failure.libraries[:3]:
         if not str(frame.f_globals.get("__name__", "")).startswith("safeexec."):  # ours carries the call of a tool
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
@@ -76,12 +84,21 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     # labels= of a box plot is `tick_labels`, and no plural of `label`
     parts = [name for name in names if keyword in name.split("_")]
     begun = [name for name in names if len(name) > 2 and keyword.startswith(name)]  # location= is `loc`
-    for found in known or (parts if len(parts) == 1 else nearest(keyword, names) or begun):
+    for found in known or (parts if len(parts) == 1 else nearest(keyword, names, worst=0.72) or begun):
         yield f"The argument is called `{found}`: write `{found}=`."
     target = failure.called or raiser or "the function"
+    code = failure.callee.__code__ if type(failure.callee) is FunctionType else None
+    given = failure.call.keywords if failure.call and not failure.call.args else []
+    values = [one.value for one in given if one.arg not in (*names, None)]
+    if values and code and code.co_flags & CO_VARARGS:  # plt.plot(x=[1, 2], y=[3, 4])
+        yield f"It takes its values by position: `{failure.rewritten(values, [one for one in given if one.arg in names], f'{target}(a, b)')}`."
     if names:
         yield f"`{target}` takes {quoted(names, _MOST_ARGUMENTS)}; leave `{keyword}=` out or use one of these."
-    yield f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
+    meant = quoted(
+        {other: 0 for word in words for other in KEYWORDS.get(word, ()) if other != keyword}, _MOST_ARGUMENTS
+    )
+    maybe = f"what is meant is often called {meant}" if meant else "leave it out"
+    yield f"`{target}` has no argument `{keyword}`: {maybe}, or give the value by position."
 
 
 def _parameters(failure: Failure, said: str) -> list[str]:
@@ -223,7 +240,8 @@ def _too_many(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         named = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         yield f"Give {quoted(named, 8) or 'the others'} by name: `{failure.called or match[1]}(..., {named[0] if named else 'name'}=...)`."
     yield facts.given(failure)
-    yield f"`{match[1]}` takes {_count(int(match[2]))}, and is called with {match[3]}."
+    takes = int(match[2]) - match[1].endswith(".__init__")
+    yield f"`{failure.called or match[1]}` takes {_count(takes)}, and is called with {takes + int(match[3]) - int(match[2])}."
 
 
 def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -238,15 +256,6 @@ def _by_name(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             yield f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
 
 
-def _size_as_tuple(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Yield hints for the sizes of an array of random numbers: np.random.default_rng().normal(0, 1, 3, 3)"""
-    args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
-    if len(args) >= before + 2:
-        size = ast.keyword(arg="size", value=ast.Tuple(elts=list(args[before:]), ctx=ast.Load()))
-        text = failure.rewritten(list(args[:before]), [size], f"{failure.called}(..., size=(3, 3))")
-        yield f"The shape is one tuple: `{text}`."
-
-
 def _wrong_count(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     yield facts.given(failure)
     yield f"Call `{match[1].rpartition('.')[2]}` with {match[2]} argument{'' if match[2] in ('1', 'one') else 's'}."
@@ -256,6 +265,7 @@ _NO_MONTH = r"'str' object cannot be interpreted as an integer|date(?:time)?\(\)
 RULES = (
     *OF_CALLS,
     HintRule("TypeError", "", _function_second, ("map", "filter", "reduce")),
+    HintRule("KeyError", "", lambda failure, _: facts.choices(failure, in_braces=True)),
     HintRule("TypeError AttributeError", _UNEXPECTED, _other_keyword),
     HintRule("TypeError", "takes no keyword arguments", _by_position),
     HintRule("TypeError", r"([\w.<>]+)\(\) missing \d+ required positional arguments?: 'self'", _no_instance),
@@ -265,6 +275,5 @@ RULES = (
     HintRule("TypeError", rf"{_TAKES}|{_EXPECTED}", _as_one_list, _ONE_SEQUENCE),
     HintRule("TypeError", _TAKES, _too_many),
     HintRule("TypeError", _EXPECTED, _by_name, _ORDERED),
-    HintRule("TypeError", rf"{_EXPECTED}|as a data type", _size_as_tuple, tuple(_SIZED)),
     HintRule("TypeError", _EXPECTED, _wrong_count),
 )

@@ -63,6 +63,14 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     return f"There is no column {name!r}; the columns are {quoted(map(repr, columns), 12)}."
 
 
+def label_hint(name: str, series: Any) -> str | None:
+    """Return the label of a Series that was meant, or those that there are, where they are texts."""
+    exact = type(series) is library_class("Series")
+    labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str] if exact else []
+    shown = nearest(name, labels, 2) or labels
+    return f"The index has no label {name!r}; the labels are {quoted(map(repr, shown), 10)}." if shown else None
+
+
 def applied(failure: Failure, name: str) -> str | None:
     """Return a hint for a guest's function that `apply` calls with columns, or with groups, of a frame that has a
     column `name`.
@@ -120,7 +128,8 @@ def _wanted(failure: Failure) -> list[str]:
         return match.group(1).split(", ")
     if re.search(_IN_SENTENCE, key):
         key = key[key.find("[") :] if "labels are not columns" in key else key
-        return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
+        found = re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key))
+        return found or ([] if "[" in key else [key])  # '[5] not found in axis'
     return [key]
 
 
@@ -145,11 +154,8 @@ def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         for text, frame in failure.namespace.items():  # for _, row in df.groupby('a').sum().iterrows(): row['a']
             if type(frame) is library_class("DataFrame") and wanted and frame.index.name == wanted[0]:
                 yield f"{wanted[0]!r} is the index of `{text}`, not a column: use `{text}.reset_index()` first."
-        labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
-        if wanted and labels:
-            shown = nearest(wanted[0], labels, 2) or labels
-            yield f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
-        if wanted and len(series) and not labels and type(series.index[0]) is not int:
+        yield label_hint(wanted[0], series) if wanted else None
+        if wanted and len(series) and type(series.index[0]) not in (int, str):
             yield f"The index has no label {wanted[0]!r}: it goes from `{series.index[0]}` to `{series.index[-1]}`."
         if wanted:
             yield f"A Series has one column of values, and no label {wanted[0]!r}: columns are taken from a DataFrame, values by position with `.iloc[0]`."
@@ -171,7 +177,7 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     frame = _first(failure, "pandas.DataFrame")
     if frame is MISSING:
         return
-    if type(key) in (int, float):
+    if type(key) in (int, float) and isinstance(failure.expression, ast.Subscript):
         if labels and _behind_comma(failure, key):
             yield f"There is no column {key}; the columns are {quoted(map(repr, columns), 12)}, and by position they are `{text}.iloc[row, {key}]`."
         if labels:
@@ -181,6 +187,12 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if wanted and wanted[0] in ("_".join(map(str, column)), " ".join(map(str, column))):
             yield f"The columns have several levels: use `{text}[{column!r}]`."
     levels = frame.index.names if type(frame) is library_class("DataFrame") else ()
+    if failure.called == "drop" and not wanted and type(key) is str and len(frame):
+        yield f"There is no row with that label: they go from `{frame.index[0]!r}` to `{frame.index[-1]!r}`; columns are left out with `{text}.drop(columns=['name'])`."
+    rows = frame.index[:_MOST_LABELS].tolist() if type(frame) is library_class("DataFrame") and not labels else []
+    for name in [name for name in wanted[:1] if name not in columns]:
+        if name in rows:  # df.describe()['mean']
+            yield f"{name!r} is the label of a row: rows are taken with `.loc[{name!r}]`."
     for name in wanted:
         if name in [level for level in levels if type(level) is str]:
             yield f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
@@ -210,9 +222,11 @@ def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
 
 
 def _column_of_texts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Yield hints for a column of texts that is computed with."""
+    """Yield hints for a column of texts that is computed with, and for a column that is compared with a text."""
     for tree in failure.operands():
         column, text = failure.resolve(tree), failure.text_of(tree, "column")
+        if type(column) is str and "Invalid comparison" in failure.message:
+            yield f"The column holds no texts, and {text} is one: compare it with a number, or as text, `column.astype(str)`."
         if type(column) is library_class("Series") and str(column.dtype) in ("str", "object", "string"):
             yield f"`{text}` holds texts: make numbers of them first, `pd.to_numeric({text}, errors='coerce')`; to join texts, both are texts, `.astype(str)`."
 
@@ -234,8 +248,9 @@ def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
 
 
+_COMPUTED = "not supported for dtype|unsupported operand|can only concatenate str|comparison between dtype=(?!datetime)|string multiply"
 RULES = (
-    HintRule("TypeError", "not supported for dtype|unsupported operand|can only concatenate str", _column_of_texts),
+    HintRule("TypeError", _COMPUTED, _column_of_texts),
     HintRule("KeyError", "", _in_table),
     HintRule("KeyError", "", _in_frame),
     HintRule("UndefinedVariableError", "name '(.*)' is not defined", _in_query),

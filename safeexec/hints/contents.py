@@ -220,13 +220,12 @@ def _of_other_format(failure: Failure, match: re.Match[str]) -> Iterator[str | N
 
 
 _NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'|^Index (.+) invalid$"
+_OTHER_FORMAT = "not a zip|Not a gzipped|not be opened successfully|pickle data|invalid load key|Excel file format|No columns to parse|Parquet"
 RULES = (
     HintRule("UnicodeDecodeError", "", _not_utf8),
     HintRule("ParserError", "", _lines_above),
     HintRule("ValueError", _NO_COLUMNS, _not_in_header),
     HintRule(
-        "BadZipFile BadGzipFile ReadError UnpicklingError EmptyDataError ValueError",
-        "not a zip|Not a gzipped|not be opened successfully|pickle data|invalid load key|Excel file format|No columns to parse|Parquet",
-        _of_other_format,
+        "BadZipFile BadGzipFile ReadError UnpicklingError EmptyDataError ValueError", _OTHER_FORMAT, _of_other_format
     ),
 )

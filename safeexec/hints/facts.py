@@ -13,11 +13,18 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from safeexec.common.identity import class_name, dict_of
-from safeexec.common.matching import quoted
+from safeexec.common.matching import nearest, quoted
 from safeexec.common.text import short_repr
 from safeexec.hints.columns import columns_of
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import CO_VARARGS, MISSING, is_module, is_of_guest, library_class, parameters
+from safeexec.hints.objects import (
+    CO_VARARGS,
+    MISSING,
+    is_module,
+    is_of_guest,
+    library_class,
+    parameters,
+)
 from safeexec.hints.rules import HintRule
 
 _SHOWN, _ITEMS, _MOST = 60, 20, 4
@@ -64,8 +71,8 @@ def facts_of(failure: Failure) -> dict[str, str]:
 
 
 def given(failure: Failure) -> str:
-    """Return how a library's function is called, what it is given, and what it says of itself; empty where that is not
-    known.
+    """Return how a library's function is called, what it is given, and what it says of itself; of that the arguments alone
+    that the message names, where it names some. Empty where that is not known.
     """
     call, callee = failure.call, failure.callee
     if call is None or callee is MISSING or any(isinstance(arg, ast.Starred) for arg in call.args):
@@ -73,8 +80,7 @@ def given(failure: Failure) -> str:
     names = parameters(callee)
     if is_of_guest(type(callee)) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
         return ""
-    about = dict_of(callee).get("__doc__") if issubclass(type(callee), type) else callee.__doc__
-    usage, _, says = about.strip().partition("\n") if type(about) is str else ("", "", "")
+    usage, _, says = _about(callee).strip().partition("\n")
     ways = re.findall(r"^\w+\(.+\)(?= -+>|$)", f"{usage}\n{says}".partition("\n\n")[0], re.MULTILINE)
     if names:
         takes, says = f"takes ({', '.join(names[:_PARAMETERS])}{', ...' if len(names) > _PARAMETERS else ''})", usage
@@ -82,26 +88,84 @@ def given(failure: Failure) -> str:
         takes, says = f"is called so: {quoted(ways, 3)}", says.partition("\n\n")[2].strip().partition("\n")[0]
     else:
         return ""
-    starred = type(callee) is FunctionType and callee.__code__.co_flags & CO_VARARGS
-    named = [*([] if starred else names[: len(call.args)]), *[""] * len(call.args)]
-    bound = [*zip(named, call.args, strict=False), *((keyword.arg or "**", keyword.value) for keyword in call.keywords)]
-    values = [_argument(failure, callee, name, tree) for name, tree in bound[:_MOST]]
+    bound, said = _bound(failure), _NAMED.findall(failure.message)
+    function = failure.text_of(failure.function)
+    words = re.findall(r"\w+", str(said))
+    lacking = [name for name in names if name in words and name not in dict(bound)]
+    if lacking and _NEEDED.search(failure.message):
+        return f"`{function}` needs {' or '.join(f'`{name}`' for name in lacking[:_MOST])} too: give it by name, `{function}(..., {lacking[0]}=...)`."
+    texts = [(name, tree) for name, tree in bound if _is_named(failure, tree)]
+    values = [_argument(failure, callee, name, tree) for name, tree in (texts or bound)[:_MOST]]
     told = f" It says of itself: {says.rstrip('.')}." if 0 < len(says) <= _SAID and "->" not in says else ""
-    return f"`{failure.text_of(failure.function)}` {takes}, and is given {', '.join(values) or 'nothing'}.{told}"
+    return f"`{function}` {takes}, and is given {', '.join(values) or 'nothing'}.{told}"
 
 
 _PARAMETERS, _SAID = 8, 120
 """Parameters of a function, and characters of its documentation, that a sentence has."""
+_NAMED = re.compile(r"['\"`](\w+)['\"`]|parameters: ([\w, ]+)")
+_NEEDED = re.compile(r"^(?!.*(?:[Cc]annot|both|only|not )).*\b(?:[Mm]ust|required?|needs?)\b")
+"""How a message names parameters, and says that some are to be given."""
+
+
+def _about(function: Any) -> str:
+    """Return the documentation of a function or class; empty if it has none."""
+    about = dict_of(function).get("__doc__") if issubclass(type(function), type) else function.__doc__
+    return about if type(about) is str else ""
+
+
+def _bound(failure: Failure) -> list[tuple[str, ast.expr]]:
+    """Return the arguments of the failing call with their names, which are empty where they are not known."""
+    call, callee = failure.call, failure.callee
+    if call is None or callee is MISSING:
+        return []
+    names = parameters(callee)
+    starred = type(callee) is FunctionType and callee.__code__.co_flags & CO_VARARGS
+    named = [*([] if starred else names[: len(call.args)]), *[""] * len(call.args)]
+    return [*zip(named, call.args, strict=False), *((keyword.arg or "**", keyword.value) for keyword in call.keywords)]
+
+
+def _is_named(failure: Failure, tree: ast.expr) -> bool:
+    """Tell whether the message has the text that an argument is."""
+    value = failure.resolve(tree)
+    return type(value) is str and value != "" and (value if len(value) > 1 else repr(value)) in failure.message
+
+
+def _documented(function: Any, name: str) -> str:
+    """Return what the documentation of a library's function says of a parameter, its type first; empty if nothing."""
+    item = re.search(
+        rf"^( *)(?:\w+, )*{re.escape(name)}(?:, \w+)* *:(.*\n(?:\1 +.*\n| *\n)*)", _about(function), re.MULTILINE
+    )
+    return item[2] if name and item else ""
+
+
+_WORDS = re.compile(r"(?<!\w)['\"]([A-Za-z][\w .+-]{0,24})['\"](?!\w)")
+
+
+def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
+    """Yield a hint for a text that is none of those that the documentation of the parameter names, or names as its type,
+    in braces: df.to_dict(orient='rows')
+    """
+    for name, tree in _bound(failure) if not is_of_guest(type(failure.callee)) else ():
+        value, about = failure.resolve(tree), _documented(failure.callee, name)
+        first = about.partition("\n")[0]
+        words = [*dict.fromkeys(_WORDS.findall(first if "{" in first or in_braces else about))]  # also 'C' and 'F'
+        named = _is_named(failure, tree) or re.search(rf"\b{name}\b", failure.message) or first.strip().startswith("{")
+        enough = len(words) > (1 if "{" in first else 2)  # fewer are examples: freq='D'
+        if type(value) is str and not value.isdigit() and enough and value not in words and named:
+            meant = "".join(f"did you mean `{name}={word!r}`? " for word in nearest(value, words))
+            yield f"{value!r} is none of its values: {meant}`{name}` takes {quoted(map(repr, words), 12)}."
 
 
 def _argument(failure: Failure, function: Any, name: str, tree: ast.expr) -> str:
-    """Return an argument with its value, and the type that a function of Python code wants."""
+    """Return an argument with its value, and the type that the function wants by its annotations or documentation."""
     known = None if isinstance(tree, ast.Constant) else fact(failure.resolve(tree))
     text = f"`{name}{'=' if name else ''}{failure.text_of(tree, '...')}`"
     if known and not known.startswith("of type") and isinstance(tree, ast.Name | ast.Attribute | ast.Subscript):
         text += f" ({known})"
-    written = function.__annotations__.get(name) if type(function) is FunctionType else None
-    return text + (f", which is to be `{written}`" if type(written) is str and len(written) <= _SHOWN else "")
+    written = _documented(function, name).partition("\n")[0].partition(", default")[0].strip()
+    if not written and type(function) is FunctionType:
+        written = str(function.__annotations__.get(name, ""))
+    return f"{text}, which is to be `{written}`" if 0 < len(written) <= _SHOWN and "array" not in written else text
 
 
 def _twice(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -170,25 +234,20 @@ def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     own = [frame for frame in failure.libraries if str(frame.f_globals.get("__name__")).startswith("safeexec.")]
     if own or is_of_guest(failure.kind) or issubclass(failure.kind, SyntaxError):
         return  # `own`: a tool of the host has raised it, in its own words
+    yield from choices(failure)
     yield given(failure)
     known = facts_of(failure)
     if not all(value.startswith("of type") for value in known.values()):
         yield f"Look at what is given there: {', '.join(f'`{name}` is {what}' for name, what in known.items())}."
 
 
+_NOT_IN_FORMAT = r"time data ['\"](.*?)['\"] (?:doesn't|does not) match format|unconverted data remains"
+_NO_CONTAINER = "'(?:int|float|bool)' object is not (?:iterable|subscriptable)|of type '(?:int|float|bool)' has no len"
 RULES = (
     HintRule("AssertionError", "", _asserted),
-    HintRule(
-        "ValueError",
-        r"time data ['\"](.*?)['\"] (?:doesn't|does not) match format|unconverted data remains",
-        _date_format,
-    ),
+    HintRule("ValueError", _NOT_IN_FORMAT, _date_format),
     HintRule("ValueError", "Invalid isoformat string: '(.*)'", _date_format),
     HintRule("TypeError", r"got multiple values for (?:keyword )?argument '(\w+)'", _twice),
-    HintRule(
-        "TypeError",
-        "'(?:int|float|bool)' object is not (?:iterable|subscriptable)|of type '(?:int|float|bool)' has no len",
-        _argument_of_library,
-    ),
+    HintRule("TypeError", _NO_CONTAINER, _argument_of_library),
 )
 LAST = (HintRule("Exception", "", _facts),)

@@ -43,6 +43,8 @@ def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     unnamed = re.search("No usable temporary directory|writable cache directory", failure.message)
     if not failure.plan.has_files and failure.plan.mode == "restricted" and (unnamed or _name(failure)):
+        if failure.called == "connect":
+            yield "There are no files here: a database is held in memory, `sqlite3.connect(':memory:')`."
         # What the policy says of `open` is said of every other way to a file.
         yield failure.plan.hints.get("open", _NO_FILES)
 

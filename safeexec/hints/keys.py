@@ -182,6 +182,7 @@ def _in_database(failure: Failure, match: re.Match[str]) -> Iterator[str | None]
 
 
 _OF_INDEX = r"(?:list|tuple|string|array|range object|deque|bytearray|pop) index out of range"
+_NOT_IN_DATABASE = r'no such table: ([\w.]+)|Table with name (\w+) does not exist|near "(\w+)": syntax error|no such column: "?([\w.]+)|(?:no column named "?|Referenced column ")(\w+)'
 RULES = (
     HintRule("KeyError", "", _key),
     HintRule("KeyError", "", _member_of_set, _TAKING_OUT),
@@ -190,9 +191,5 @@ RULES = (
     HintRule("KeyError", "", _field_of_format, ("format", "format_map", "substitute")),
     HintRule("TypeError", "^(?:list|tuple) indices must be integers or slices, not str", _by_name),
     HintRule("IndexError", _OF_INDEX, _out_of_range),
-    HintRule(
-        "OperationalError DatabaseError BinderException CatalogException",
-        r'no such table: ([\w.]+)|Table with name (\w+) does not exist|near "(\w+)": syntax error|no such column: "?([\w.]+)|(?:no column named "?|Referenced column ")(\w+)',
-        _in_database,
-    ),
+    HintRule("OperationalError DatabaseError BinderException CatalogException", _NOT_IN_DATABASE, _in_database),
 )

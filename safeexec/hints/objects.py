@@ -118,6 +118,7 @@ _LIBRARY_KINDS = {
     "Figure": "matplotlib.figure",
     "FigureBase": "matplotlib.figure",
     "Axes": "matplotlib.axes",
+    "DatetimeProperties": "pandas",
     "ndarray": "numpy",
     "Generator": "numpy.random",
 }

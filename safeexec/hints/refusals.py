@@ -13,7 +13,7 @@ import sys
 from collections.abc import Collection, Container, Iterable
 from types import ModuleType
 
-from safeexec.common.matching import TYPING_ERRORS, did_you_mean, misspelt, nearest, quoted, synonyms
+from safeexec.common.matching import TYPING_ERRORS, did_you_mean, misspelt, nearest, quoted, same_name, synonyms
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
 from safeexec.hints.choice import Advice, choose, importable, provided, provides
@@ -219,8 +219,17 @@ def hint_for_member(module: str, name: str, plan: LanguagePlan, candidates: Iter
             return f"It belongs to a value, or to its class: `{written}.{name}`."
     names = provided(module, [candidate for candidate in candidates if not candidate.startswith("_")], plan)
     same = synonyms(name, names)
-    if not same and name in NAMES and (text := choose(NAMES[name], plan)):
-        return text
+    if not same and name in NAMES and (foreign := choose(NAMES[name], plan)):
+        return foreign
+    top = module.partition(".")[0]
+    parts = (one for one in ALIASES.values() if one.partition(".")[0] == top and hasattr(sys.modules.get(one), name))
+    home = ORIGINS.get(name) or next(parts, module)
+    own = module.rpartition(".")[2]
+    begun = [one for one in names if len(one) > 3 and name.startswith(one)]  # math.permutations is `perm`
+    same = same or [one for one in names if one in (name.removeprefix(f"{own}_"), f"{own.rstrip('q')}{name}")]
+    elsewhere = names and home != module and not same and not begun and not same_name(name, names)
+    if elsewhere and provides(f"{home}.{name}", plan):
+        return f"It is in another module: `from {home} import {name}`."
     return did_you_mean([f"{module}.{found}" for found in same[:2] or nearest(name, names, 2)])
 
 
@@ -257,15 +266,12 @@ def hint_for_missing_member(
     ``from module import name``. `names` are those it has.
     """
     full = f"{module}.{name}"
+    if ALIASES.get(name) == module:  # from numpy import np
+        return f"`{name}` is a name that the program gives: `import {module} as {name}`."
     if name in builtins and full not in MODULE_ATTRIBUTES and full not in plan.hints:
         return f"It is a builtin: use `{name}(...)` as it is."
     if found := edited_since(module, name) or hint_for_member(module, name, plan, names):
         return found
-    top = module.partition(".")[0]
-    known = (one for one in ALIASES.values() if one.partition(".")[0] == top and hasattr(sys.modules.get(one), name))
-    home = ORIGINS.get(name) or next(known, module)
-    if home != module and provides(f"{home}.{name}", plan):
-        return f"It is in another module: `from {home} import {name}`."
     if name not in sys.stdlib_module_names and importable(name, plan):  # sklearn.externals.joblib
         return f"It is a module of its own: `import {name}`."
     if builtin := builtin_for(name, builtins):

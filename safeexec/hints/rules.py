@@ -17,7 +17,7 @@ from typing import NamedTuple
 from safeexec.common.identity import class_name
 from safeexec.hints.choice import importable
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, bases_of, is_of_guest
+from safeexec.hints.objects import MISSING, bases_of, is_of_guest, parameters
 from safeexec.hints.tables.modules import ALIASES
 
 Finder = Callable[[Failure, "re.Match[str]"], "Iterable[str | None]"]
@@ -133,6 +133,9 @@ def _first(failure: Failure) -> str:
     values = [(tree, failure.resolve(tree)) for tree in failure.operands()]
     of_kind = [tree for tree, value in values if value is not MISSING and class_name(type(value)) == kind]
     unknown = [tree for tree, value in values if value is MISSING]
+    if kind in ("int", "float", "bool"):  # list(chain(1, 2)): the number is in it
+        made = (ast.Call,)
+        unknown = [one for one in unknown if not isinstance(one, made) or type(failure.resolve(one.func)) is not type]
     return failure.text_of(next(iter(of_kind + unknown), None), "values")
 
 
@@ -161,6 +164,15 @@ def _gathered(make: Callable[[list[ast.expr]], ast.expr], default: str) -> Calla
     return part
 
 
+def _sized(failure: Failure) -> str:
+    """Return the failing call of a random array with the arguments that are its size as one tuple."""
+    args, names = failure.call.args if failure.call else [], parameters(failure.callee)
+    before = names.index("size") if "size" in names else len(args)
+    size = ast.keyword(arg="size", value=ast.Tuple(elts=args[before:], ctx=ast.Load()))
+    default = f"{failure.text_of(failure.function, failure.called)}(..., size=(3, 3))"
+    return failure.rewritten(args[:before], [size], default) if args[before:] else default
+
+
 _PARTS: dict[str, Callable[[Failure], str]] = {
     "left": _operand(0, "a"),
     "right": _operand(1, "b"),
@@ -169,6 +181,7 @@ _PARTS: dict[str, Callable[[Failure], str]] = {
     "arg": _argument,
     "function": lambda failure: failure.text_of(failure.function, failure.called),
     "as_list": _gathered(lambda items: ast.List(elts=items, ctx=ast.Load()), "{}([a, b])"),
+    "sized": _sized,
     "as_tuple": _gathered(lambda items: ast.Tuple(elts=items, ctx=ast.Load()), "{}((3, 4))"),
 }
 """Parts of the failing expression: its operands, the first thing that may be wrong, a text in it, an argument, what is

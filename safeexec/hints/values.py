@@ -160,6 +160,8 @@ def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None
     plain = name if isinstance(failure.function, ast.Name) else ""
     if plain in failure.builtins or plain in _BUILTIN_NAMES:  # max = 3; max(1, 2)
         what = "tool" if name in failure.plan.tools else "builtin"
+        if failure.place and plain in failure.place.frame.f_code.co_varnames:
+            yield f"`{name}` is a variable of this function, of type `{match[1]}`, which hides the {what}: give the variable or parameter another name."
         yield f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
     if owner is not MISSING and is_module(owner):  # datetime(2024, 1, 1)
         if name in attribute_names(owner):
@@ -331,27 +333,22 @@ def _domain(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     yield "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
+_OF_FUNCTIONS = r"""['"](?:method|function|builtin_function_or_method|type)['"]|object (?:function|method) can't"""
+_NO_ORDER = (
+    r"'[<>]=?' not supported between instances of (?!.*'complex')'(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'"
+)
+_OUTSIDE = "math domain error|expected a (?:nonnegative|positive) input|expected a number in range"
 RULES = (
     HintRule("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)|got coroutine", _not_awaited),
     HintRule("TypeError AttributeError", "NoneType(?! can't be used in 'await')", _none),
     HintRule("TypeError", r"'([\w.]+)' object is not callable", _not_callable),
-    HintRule(
-        "TypeError",
-        r"""['"](?:method|function|builtin_function_or_method|type)['"]|object (?:function|method) can't""",
-        _function_as_value,
-    ),
+    HintRule("TypeError", _OF_FUNCTIONS, _function_as_value),
     HintRule("TypeError", "indices must be integers", _loop_variable),
     HintRule("TypeError", r"'(str|list|tuple|dict|set)' object cannot be interpreted as an integer", _no_integer),
     HintRule("TypeError", "can only concatenate str|operand type.* for -: 'str' and 'str'", _text_and_number),
-    HintRule(
-        "TypeError",
-        r"'[<>]=?' not supported between instances of (?!.*'complex')'(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
-        _other_operands,
-    ),
+    HintRule("TypeError", _NO_ORDER, _other_operands),
     HintRule("ValueError StatisticsError", "empty|at least one", _used_up),
     HintRule("ValueError", r"'?(.*?)'? is not a valid ", _by_member),
     HintRule("TypeError", r"(?:isinstance|issubclass)\(\) arg 2", _hidden_type),
-    HintRule(
-        "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range", _domain
-    ),
+    HintRule("ValueError", _OUTSIDE, _domain),
 )

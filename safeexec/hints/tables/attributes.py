@@ -36,6 +36,8 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "import:random": "Use `random.random()` (with `import random`).",
                 "": "There are no random numbers here; use fixed values.",
             },
+            "cot sec csc cosec": "Use `1 / math.tan(x)`, `1 / math.cos(x)`, `1 / math.sin(x)`.",
+            "square sqr cube root nthroot nth_root": "Use a power: `x ** 2`, `x ** 3`, `x ** (1 / n)`.",
             "lg": "Use `math.log10(x)`, or `math.log2(x)`.",
             "sign": "Use `math.copysign(1, x)`, or `(x > 0) - (x < 0)`.",
             "clamp clip": "Use `max(low, min(x, high))`.",
@@ -56,51 +58,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "Compute it numerically: a difference quotient, `(f(x + h) - f(x - h)) / (2 * h)`, or a sum over small steps.",
             },
         },
-        "statistics": {
-            "standard_deviation": "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population.",
-            "describe summary": "Print what you need: `statistics.mean(values)`, `statistics.median(values)`, `statistics.stdev(values)`, `min(values)`, `max(values)`.",
-            "range": "Use `max(values) - min(values)`.",
-        },
-        "random": {
-            "random_integer int integer": "Use `random.randint(a, b)`.",
-            "range": "Use `random.randrange(start, stop, step)`.",
-            "randn": "Use `random.gauss(0, 1)`.",
-            "normal": "Use `random.gauss(mean, sd)`.",
-        },
-        "itertools": {
-            "chunked chunk": "Use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
-            "batched": "It came with Python 3.12; use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
-            "window sliding_window": "Use `zip(values, values[1:])`, or `itertools.pairwise(values)` for pairs.",
-        },
-        "collections": {
-            "Stack stack": "Use a list: `append(item)` and `pop()`.",
-            "PriorityQueue": "Use a list with `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
-        },
-        "heapq": {
-            "Heap heap PriorityQueue MinHeap new": "A heap is a plain list: `heap = []`, then `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
-            "peek top heappeek": "The smallest is `heap[0]`.",
-        },
-        "csv": {
-            "parse loads load read_csv from_string": "Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts.",
-        },
-        "re": {
-            "is_match isMatch ismatch has_match": "Use `re.search(pattern, text) is not None`, or `re.fullmatch` for the whole text.",
-            "matchall match_all": "Use `re.findall(pattern, text)`, or `re.finditer(pattern, text)` for match objects.",
-            "matches": "Use `re.fullmatch(pattern, text)`, or `re.search(pattern, text)`.",
-        },
-        "time": {
-            "clock": "It was removed from Python; use `time.perf_counter()`.",
-        },
-        "datetime": {
-            "current current_time": "Use `datetime.datetime.now()`.",
-            "from_string fromstring to_datetime parse": "Use `datetime.datetime.fromisoformat(text)` or `datetime.datetime.strptime(text, '%Y-%m-%d')`.",
-        },
-        "calendar": {
-            "days_in_month month_days last_day": "Use `calendar.monthrange(year, month)[1]`.",
-        },
-        "typing": {
-            "list dict tuple set": "Use the builtin `list[int]`, `dict[str, int]`, `tuple[int, ...]`, or `typing.List`.",
-        },
         "asyncio": {
             "parallelize await_all all wait_all parallel": "Use `await asyncio.gather(*coroutines)`.",
             "coroutine": "It was removed from Python; write `async def`.",
@@ -113,17 +70,15 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "There is no network here; put the data into the code, or use data sets that ship with the libraries.",
             },
         },
-        "inspect": {
-            "getargspec": "It was removed from Python; use `inspect.signature(function)`.",
-        },
-        "sklearn.datasets": {
-            "load_boston": "Use `sklearn.datasets.load_diabetes()`; the Boston data was removed.",
-        },
         "numpy": {
             "trapz integrate": "Use `np.trapezoid(y, x)`.",
             "in1d": "Use `np.isin(values, test)`.",
             "product": "Use `np.prod(a)`.",
             "standard_deviation": "Use `np.std(a)`.",
+            "find": "Use `np.where(condition)[0]`.",
+            "asscalar": "Use `a.item()`.",
+            "matrix_multiply mmult matmult": "Use `a @ b`.",
+            "int0": "Use `np.intp`.",
             "shuffle": "Use `np.random.default_rng().permutation(a)`.",
             "randn": "Use `np.random.default_rng().standard_normal(size)`.",
             "seed": "Use `np.random.default_rng(42)`.",
@@ -148,22 +103,11 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "There are no files here: keep the data in variables.",
             },
         },
-        "sys": {
-            "maxint": "Integers have no limit in Python 3; use `float('inf')` or `math.inf` for a largest value.",
-        },
-        "matplotlib.pyplot": {
-            "piechart": "Use `plt.pie(values, labels=names)`.",
-            "barchart barplot": "Use `plt.bar(x, height)`.",
-        },
         "concurrent.futures": {
             "ProcessPoolExecutor": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop."
         },
         "tempfile": {
             "mkstemp mktemp": {"workspace": "Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."}
-        },
-        "shutil": {
-            "make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
-            "unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",
         },
         "io": {
             "open": {
@@ -171,21 +115,51 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "There are no files here: use `io.StringIO(text)` for a text in memory.",
             },
         },
-        "pandas": {
-            "np": "Use numpy itself: `import numpy as np`, then `np.log(...)`.",
-            "datetime": "Use `from datetime import datetime`, or `pd.Timestamp`.",
-            "nan NaN": "Use `np.nan` (with `import numpy as np`), or `pd.NA`.",
-        },
-        "scipy": {
-            "std var median zeros ones arange dot sqrt exp log sin cos sum pi eye polyfit array linspace": "Use numpy's own, `np.mean(a)`, `np.sqrt(a)`, `np.linspace(...)`: `scipy` has no functions of numpy any more.",
-            "trapz": "Use `scipy.integrate.trapezoid(y, x)`.",
-            "simps": "Use `scipy.integrate.simpson(y, x=x)`.",
-            "random": "Use `numpy.random.default_rng()`.",
-        },
-        "sklearn": {
-            "cross_validation": "Use `sklearn.model_selection`.",
-            "grid_search": "Use `from sklearn.model_selection import GridSearchCV`.",
-        },
+    }
+) | by_name(
+    {
+        "statistics.standard_deviation": "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population.",
+        "statistics.describe statistics.summary": "Print what you need: `statistics.mean(values)`, `statistics.median(values)`, `statistics.stdev(values)`, `min(values)`, `max(values)`.",
+        "statistics.range": "Use `max(values) - min(values)`.",
+        "random.random_integer random.int random.integer": "Use `random.randint(a, b)`.",
+        "random.range": "Use `random.randrange(start, stop, step)`.",
+        "random.randn": "Use `random.gauss(0, 1)`.",
+        "random.normal": "Use `random.gauss(mean, sd)`.",
+        "itertools.unique itertools.unique_everseen": "Use `list(dict.fromkeys(values))`.",
+        "itertools.chunked itertools.chunk": "Use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
+        "itertools.batched": "It came with Python 3.12; use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
+        "itertools.window itertools.sliding_window": "Use `zip(values, values[1:])`, or `itertools.pairwise(values)` for pairs.",
+        "re.is_match re.isMatch re.ismatch re.has_match re.test": "Use `re.search(pattern, text) is not None`, or `re.fullmatch` for the whole text.",
+        "re.matchall re.match_all": "Use `re.findall(pattern, text)`, or `re.finditer(pattern, text)` for match objects.",
+        "re.matches": "Use `re.fullmatch(pattern, text)`, or `re.search(pattern, text)`.",
+        "matplotlib.pyplot.piechart": "Use `plt.pie(values, labels=names)`.",
+        "matplotlib.pyplot.barchart matplotlib.pyplot.barplot": "Use `plt.bar(x, height)`.",
+        "matplotlib.pyplot.lineplot matplotlib.pyplot.linechart matplotlib.pyplot.line": "Use `plt.plot(x, y)`.",
+        "pandas.np": "Use numpy itself: `import numpy as np`, then `np.log(...)`.",
+        "pandas.datetime": "Use `from datetime import datetime`, or `pd.Timestamp`.",
+        "pandas.nan pandas.NaN": "Use `np.nan` (with `import numpy as np`), or `pd.NA`.",
+        "scipy.std scipy.var scipy.median scipy.zeros scipy.ones scipy.arange scipy.dot scipy.sqrt scipy.exp scipy.log scipy.sin scipy.cos scipy.sum scipy.pi scipy.eye scipy.polyfit scipy.array scipy.linspace": "Use numpy's own, `np.mean(a)`, `np.sqrt(a)`, `np.linspace(...)`: `scipy` has no functions of numpy any more.",
+        "scipy.trapz": "Use `scipy.integrate.trapezoid(y, x)`.",
+        "scipy.simps": "Use `scipy.integrate.simpson(y, x=x)`.",
+        "scipy.random": "Use `numpy.random.default_rng()`.",
+        "collections.Stack collections.stack": "Use a list: `append(item)` and `pop()`.",
+        "collections.PriorityQueue": "Use a list with `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
+        "heapq.Heap heapq.heap heapq.PriorityQueue heapq.MinHeap heapq.new": "A heap is a plain list: `heap = []`, then `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
+        "heapq.peek heapq.top heapq.heappeek": "The smallest is `heap[0]`.",
+        "csv.parse csv.loads csv.load csv.read_csv csv.from_string": "Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts.",
+        "time.now time.current_time": "Use `time.time()`, or `datetime.datetime.now()` (with `import datetime`).",
+        "time.clock": "It was removed from Python; use `time.perf_counter()`.",
+        "datetime.current datetime.current_time": "Use `datetime.datetime.now()`.",
+        "datetime.from_string datetime.fromstring datetime.to_datetime datetime.parse": "Use `datetime.datetime.fromisoformat(text)` or `datetime.datetime.strptime(text, '%Y-%m-%d')`.",
+        "calendar.days_in_month calendar.month_days calendar.last_day": "Use `calendar.monthrange(year, month)[1]`.",
+        "typing.list typing.dict typing.tuple typing.set": "Use the builtin `list[int]`, `dict[str, int]`, `tuple[int, ...]`, or `typing.List`.",
+        "inspect.getargspec": "It was removed from Python; use `inspect.signature(function)`.",
+        "sklearn.datasets.load_boston": "Use `sklearn.datasets.load_diabetes()`; the Boston data was removed.",
+        "sys.maxint": "Integers have no limit in Python 3; use `float('inf')` or `math.inf` for a largest value.",
+        "shutil.make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
+        "shutil.unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",
+        "sklearn.cross_validation": "Use `sklearn.model_selection`.",
+        "sklearn.grid_search": "Use `from sklearn.model_selection import GridSearchCV`.",
     }
 )
 

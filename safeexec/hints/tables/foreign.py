@@ -100,6 +100,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         },
         "system": "There are no processes and no shell commands here: write it in Python.",
         "izip": "In Python 3 it is `zip(...)`.",
+        "imap ifilter": "In Python 3 it is `map(...)` or `filter(...)`, without the `i`.",
         "Error Exeption Excpetion ArgumentError IllegalArgumentException IllegalArgumentError RuntimeException": "Raise `ValueError('why')` or `RuntimeError('why')`.",
         "parseInt": "Use `int(text)`.",
         "parseFloat": "Use `float(text)`.",
@@ -185,157 +186,138 @@ MEMBERS: dict[str, str] = {
 _MAKE_LIST = "Make a list of it first: `list({obj})`."
 _READ_AS_DATE = "It is text: make a date of it first: `datetime.datetime.fromisoformat({obj})`."
 
-_COLLECTION: dict[str, str] = by_name(
-    {
-        "isEmpty is_empty empty": "Use `not {obj}` or `len({obj}) == 0`.",
-        "contains includes has exists has_key hasOwnProperty containsKey contains_key": "Use `in`: `item in {obj}`.",
-        "count": "Use `len({obj})`, or `in`: `item in {obj}`.",
-        "first": "Use `next(iter({obj}))`.",
-        "forEach each foreach": "Use a loop: `for item in {obj}:`.",
-        "map apply": "Use a comprehension: `[f(item) for item in {obj}]`.",
-        "filter select where": "Use a comprehension: `[item for item in {obj} if ...]`.",
-        "join implode": "Use the method of a text: `', '.join(map(str, {obj}))`.",
-        "reduce": "Use `sum({obj})` or `functools.reduce(f, {obj})`.",
-        "mean average avg": "Use `sum({obj}) / len({obj})`.",
-        "median": "Use `statistics.median({obj})` (with `import statistics`).",
-        "std stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
-        "entries iteritems": "Use `enumerate({obj})`.",
-        "unique uniq distinct drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
-        "value_counts counter": "Use `collections.Counter({obj})` (with `import collections`).",
-        "shape reshape dtype": "Make an array of it first: `np.array({obj})` (with `import numpy as np`).",
-        "describe columns groupby iterrows loc merge to_csv sort_values dropna fillna": "Make a DataFrame of it first, `pd.DataFrame({obj})` (with `import pandas as pd`).",
-    }
-)
+_COLLECTION = {
+    "isEmpty is_empty empty": "Use `not {obj}` or `len({obj}) == 0`.",
+    "contains includes has exists has_key hasOwnProperty containsKey contains_key": "Use `in`: `item in {obj}`.",
+    "count": "Use `len({obj})`, or `in`: `item in {obj}`.",
+    "first": "Use `next(iter({obj}))`.",
+    "forEach each foreach": "Use a loop: `for item in {obj}:`.",
+    "map apply": "Use a comprehension: `[f(item) for item in {obj}]`.",
+    "filter select where": "Use a comprehension: `[item for item in {obj} if ...]`.",
+    "join implode": "Use the method of a text: `', '.join(map(str, {obj}))`.",
+    "reduce": "Use `sum({obj})` or `functools.reduce(f, {obj})`.",
+    "mean average avg": "Use `sum({obj}) / len({obj})`.",
+    "median": "Use `statistics.median({obj})` (with `import statistics`).",
+    "std stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
+    "entries iteritems": "Use `enumerate({obj})`.",
+    "some": "Use `any(... for item in {obj})`.",
+    "every": "Use `all(... for item in {obj})`.",
+    "equals equal eq": "Use `==`: `{obj} == other`.",
+    "unique uniq distinct drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
+    "value_counts counter": "Use `collections.Counter({obj})` (with `import collections`).",
+    "shape": "Use `len({obj})`; an array of numpy has a shape, `np.array({obj}).shape`.",
+    "reshape dtype": "Make an array of it first: `np.array({obj})` (with `import numpy as np`).",
+    "describe columns groupby iterrows loc merge to_csv sort_values dropna fillna": "Make a DataFrame of it first, `pd.DataFrame({obj})` (with `import pandas as pd`).",
+}
 """For whatever holds items."""
-_SEQUENCE: dict[str, str] = by_name(
-    {
-        "first": "Use `{obj}[0]`.",
-        "last peek top": "Use `{obj}[-1]`.",
-        "head take": "Use `{obj}[:n]`.",
-        "get at iloc loc nth elementAt charAt char_at get_char": "Use an index: `{obj}[i]`.",
-        "slice substring substr": "Use a slice: `{obj}[start:stop]`.",
-        "reverse reversed": "Use a slice: `{obj}[::-1]`.",
-        "concat": "Use `+`: `{obj} + other`.",
-    }
-)
+_SEQUENCE = {
+    "first": "Use `{obj}[0]`.",
+    "last peek top": "Use `{obj}[-1]`.",
+    "head take": "Use `{obj}[:n]`.",
+    "get at iloc loc nth elementAt charAt char_at get_char": "Use an index: `{obj}[i]`.",
+    "slice substring substr splice": "Use a slice: `{obj}[start:stop]`.",
+    "reverse reversed": "Use a slice: `{obj}[::-1]`.",
+    "concat": "Use `+`: `{obj} + other`.",
+    "repeat times": "Use `*`: `{obj} * n`.",
+}
 """For what has positions, too."""
-_TEXT: dict[str, str] = by_name(
-    {
-        "json items keys get values": "It is text: read it first with `json.loads({obj})` (with `import json`).",
-        "charCodeAt codePointAt": "Use `ord({obj}[i])`.",
-        "indexOf": "Use `{obj}.find(part)`, which is -1 if it is not there.",
-        "match test": "Use `re.search(pattern, {obj})` (with `import re`).",
-        "padEnd pad padding pad_right rpad padRight right_pad": "Use `{obj}.ljust(width)`.",
-        "padStart pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
-        "append push add extend": "Use `+`: `{obj} = {obj} + other`; strings cannot be changed in place.",
-        "remove delete": "Use `{obj}.replace(part, '')`.",
-        "readlines readline read": "It is a text already, no file: `{obj}.splitlines()` gives its lines.",
-        "decode": "It is text already; `decode` is a method of bytes.",
-        "strftime year month day": _READ_AS_DATE,
-    }
-)
-_LIST: dict[str, str] = by_name(
-    {
-        "sorted": "Use `sorted({obj})`.",
-        "appendleft unshift prepend": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
-        "popleft shift": "Use `{obj}.pop(0)`, or `collections.deque`.",
-        "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
-        "flat flatten flatMap": "Use a comprehension: `[y for x in {obj} for y in x]`.",
-        "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.",
-        "items": "It is a list: use `enumerate({obj})` for positions and items.",
-        "keys": "It is a list: use `range(len({obj}))`.",
-        "set put": "Assign it: `{obj}[i] = value`.",
-    }
-)
-_DICT: dict[str, str] = by_name(
-    {
-        "itervalues": "Use `{obj}.values()`.",
-        "iteritems entries": "Use `{obj}.items()`.",
-        "forEach each": "Use a loop: `for key, value in {obj}.items():`.",
-        "map filter": "Use a comprehension: `{k: f(v) for k, v in {obj}.items() if ...}`.",
-        "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
-        "getOrDefault get_or_default": "Use `{obj}.get(key, default)`.",
-        "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
-        "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
-        "sort sorted": "Use `dict(sorted({obj}.items()))`.",
-        "sort_values": "Use `dict(sorted({obj}.items(), key=lambda pair: pair[1]))`.",
-    }
-)
-_COUNTER: dict[str, str] = by_name(
-    {
-        "add append": "Use `{obj}[item] += 1`.",
-        "count": "Use `{obj}[item]`, or `{obj}.total()` for all.",
-        "max highest most_frequent top mostCommon sort sorted": "Use `{obj}.most_common(n)`.",
-    }
-)
-_TUPLE: dict[str, str] = by_name(
-    {
-        "append push add extend insert remove pop clear sort reverse": "A tuple cannot be changed; make a list of it first: `items = list({obj})`.",
-        "savefig plot bar hist scatter set_title set_xlabel set_ylabel suptitle tight_layout legend": "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
-    }
-)
-_FROZENSET: dict[str, str] = by_name(
-    {
-        "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`."
-    }
-)
-_RANGE = by_name({"append remove pop extend insert sort shuffle": _MAKE_LIST})
+_TEXT = {
+    "json items keys get values": "It is text: read it first with `json.loads({obj})` (with `import json`).",
+    "charCodeAt codePointAt": "Use `ord({obj}[i])`.",
+    "indexOf": "Use `{obj}.find(part)`, which is -1 if it is not there.",
+    "match test": "Use `re.search(pattern, {obj})` (with `import re`).",
+    "padEnd pad padding pad_right rpad padRight right_pad": "Use `{obj}.ljust(width)`.",
+    "padStart pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
+    "append push add extend": "Use `+`: `{obj} = {obj} + other`; strings cannot be changed in place.",
+    "remove delete": "Use `{obj}.replace(part, '')`.",
+    "readlines readline read": "It is a text already, no file: `{obj}.splitlines()` gives its lines.",
+    "chars toCharArray toArray to_list tolist": "Use `list({obj})`, or loop over it: `for letter in {obj}:`.",
+    "decode": "It is text already; `decode` is a method of bytes.",
+    "strftime year month day": _READ_AS_DATE,
+}
+_LIST = {
+    "sorted": "Use `sorted({obj})`.",
+    "appendleft unshift prepend": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
+    "popleft shift": "Use `{obj}.pop(0)`, or `collections.deque`.",
+    "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
+    "flat flatten flatMap": "Use a comprehension: `[y for x in {obj} for y in x]`.",
+    "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.",
+    "items": "It is a list: use `enumerate({obj})` for positions and items.",
+    "keys": "It is a list: use `range(len({obj}))`.",
+    "set put": "Assign it: `{obj}[i] = value`.",
+    "push_back pushBack add_item addItem": "Use `{obj}.append(item)`.",
+    "removeAt remove_at": "Use `del {obj}[i]`, or `{obj}.pop(i)`.",
+}
+_DICT = {
+    "itervalues": "Use `{obj}.values()`.",
+    "iteritems entries": "Use `{obj}.items()`.",
+    "forEach each": "Use a loop: `for key, value in {obj}.items():`.",
+    "map filter": "Use a comprehension: `{k: f(v) for k, v in {obj}.items() if ...}`.",
+    "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
+    "getOrDefault get_or_default": "Use `{obj}.get(key, default)`.",
+    "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
+    "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
+    "sort sorted": "Use `dict(sorted({obj}.items()))`.",
+    "sort_values": "Use `dict(sorted({obj}.items(), key=lambda pair: pair[1]))`.",
+}
+_COUNTER = {
+    "add append": "Use `{obj}[item] += 1`.",
+    "count": "Use `{obj}[item]`, or `{obj}.total()` for all.",
+    "max highest most_frequent top mostCommon sort sorted": "Use `{obj}.most_common(n)`.",
+}
+_TUPLE = {
+    "append push add extend insert remove pop clear sort reverse": "A tuple cannot be changed; make a list of it first: `items = list({obj})`.",
+    "savefig plot bar hist scatter set_title set_xlabel set_ylabel suptitle tight_layout legend": "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
+}
+_FROZENSET = {
+    "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`."
+}
+_DEQUE = {"pop_front popfront popFront dequeue shift poll get": "Use `{obj}.popleft()`."}
+_SET = {"addAll extend": "Use `{obj}.update(items)`.", "insert": "Use `{obj}.add(item)`."}
+_RANGE = {"append remove pop extend insert sort shuffle": _MAKE_LIST}
 _ITERATORS = "dict_keys dict_values dict_items map filter zip generator enumerate list_iterator reversed"
-_ITERATOR: dict[str, str] = by_name(
-    {
-        "sort append index reverse pop remove extend count copy insert map filter tolist len length sorted join shape get size first": _MAKE_LIST,
-        "has_next": "Loop over it with `for`.",
-    }
-)
-_REAL: dict[str, str] = by_name(
-    {
-        "toFixed to_fixed setScale format quantize": "Use `round({obj}, 2)`, or `f'{{obj}:.2f}'` for a text.",
-        "pow power": "Use `{obj} ** n`.",
-        "isNaN is_nan": "Use `math.isnan({obj})` (with `import math`).",
-        "to_i intValue": "Use `int({obj})`.",
-    }
-)
+_ITERATOR = {
+    "sort append index reverse pop remove extend count copy insert map filter tolist len length sorted join shape get size first": _MAKE_LIST,
+    "has_next": "Loop over it with `for`.",
+}
+_REAL = {
+    "toFixed to_fixed setScale format quantize": "Use `round({obj}, 2)`, or `f'{{obj}:.2f}'` for a text.",
+    "pow power": "Use `{obj} ** n`.",
+    "isNaN is_nan": "Use `math.isnan({obj})` (with `import math`).",
+    "to_i intValue": "Use `int({obj})`.",
+}
 """For numbers that have an order."""
-_NUMBER: dict[str, str] = by_name(
-    {
-        "length len": "A number has no length; use `len(str({obj}))` for its digits.",
-        "isdigit isnumeric toNumber total_seconds seconds item tolist": "It is a number already; use it as it is.",
-        "append extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
-        "mean sum max min std sort shape": "It is one number, not a list: use it as it is, or put the numbers into a list.",
-    }
-)
-_COMPLEX: dict[str, str] = by_name(
-    {
-        "magnitude modulus norm mod r": "Use `abs({obj})`.",
-        "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
-    }
-)
-_FRACTION: dict[str, str] = by_name(
-    {"simplify reduce normalize lowest_terms": "A Fraction is always in lowest terms: use it as it is."}
-)
-_DATE: dict[str, str] = by_name(
-    {
-        "add_days plus_days plusDays add_day plus shift offset add addDays": "Add a `timedelta`: `{obj} + timedelta(days=1)` (with `from datetime import timedelta`).",
-        "add_months addMonths plus_months": "Use `{obj}.replace(month=...)`, or add a `timedelta(days=30)`.",
-        "toString to_str to_string as_string format": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",
-        "day_name dayName weekday_name": "Use `{obj}.strftime('%A')`.",
-        "month_name monthName": "Use `{obj}.strftime('%B')`.",
-        "week isoweek week_of_year weekofyear week_number": "Use `{obj}.isocalendar().week`.",
-        "hour": "A date has no time; use `datetime.datetime`.",
-        "day_of_week dayOfWeek getDay": "Use `{obj}.weekday()`, which counts from Monday as 0.",
-        "diff difference subtract days_between": "Subtract the dates: `({obj} - other).days`.",
-    }
-)
-_DURATION: dict[str, str] = by_name(
-    {
-        "hours minutes total_hours total_minutes months years": "Use `{obj}.total_seconds() / 3600` for hours, `/ 60` for minutes; `{obj}.days` are its days."
-    }
-)
+_NUMBER = {
+    "length len": "A number has no length; use `len(str({obj}))` for its digits.",
+    "isdigit isnumeric toNumber total_seconds seconds item tolist": "It is a number already; use it as it is.",
+    "append extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
+    "mean sum max min std sort shape": "It is one number, not a list: use it as it is, or put the numbers into a list.",
+}
+_COMPLEX = {
+    "pow": "Use `{obj} ** n`.",
+    "magnitude modulus norm mod r": "Use `abs({obj})`.",
+    "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
+}
+_FRACTION = {"simplify reduce normalize lowest_terms": "A Fraction is always in lowest terms: use it as it is."}
+_DATE = {
+    "add_days plus_days plusDays add_day plus shift offset add addDays": "Add a `timedelta`: `{obj} + timedelta(days=1)` (with `from datetime import timedelta`).",
+    "add_months addMonths plus_months": "Use `{obj}.replace(month=...)`, or add a `timedelta(days=30)`.",
+    "toString to_str to_string as_string format toISOString isoFormat": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",
+    "day_name dayName weekday_name": "Use `{obj}.strftime('%A')`.",
+    "month_name monthName": "Use `{obj}.strftime('%B')`.",
+    "week isoweek week_of_year weekofyear week_number": "Use `{obj}.isocalendar().week`.",
+    "hour": "A date has no time; use `datetime.datetime`.",
+    "day_of_week dayOfWeek dayofweek getDay": "Use `{obj}.weekday()`, which counts from Monday as 0.",
+    "diff difference subtract days_between": "Subtract the dates: `({obj} - other).days`.",
+}
+_DURATION = {
+    "hours minutes total_hours total_minutes months years": "Use `{obj}.total_seconds() / 3600` for hours, `/ 60` for minutes; `{obj}.days` are its days."
+}
 
 
 def _of(kind: type, *tables: dict[str, str]) -> dict[str, str]:
     """Return the rows of the tables for what a type does not have, those of later ones first."""
-    return {name: text for table in tables for name, text in table.items() if not hasattr(kind, name)}
+    return {name: text for table in tables for name, text in by_name(table).items() if not hasattr(kind, name)}
 
 
 ATTRIBUTES: dict[str, dict[str, str]] = {
@@ -344,23 +326,21 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "list": _of(list, _COLLECTION, _SEQUENCE, _LIST),
     "tuple": _of(tuple, _COLLECTION, _SEQUENCE, _TUPLE),
     "range": _of(range, _COLLECTION, _SEQUENCE, _RANGE),
-    "deque": _of(
-        deque, _COLLECTION, _SEQUENCE, by_name({"pop_front dequeue shift poll get": "Use `{obj}.popleft()`."})
-    ),
+    "deque": _of(deque, _COLLECTION, _SEQUENCE, _DEQUE),
     **dict.fromkeys(("dict", "defaultdict", "OrderedDict"), _of(dict, _COLLECTION, _DICT)),
     "Counter": _of(Counter, _COLLECTION, _DICT, _COUNTER),
-    "set": _of(set, _COLLECTION, {"addAll": "Use `{obj}.update(items)`."}),
+    "set": _of(set, _COLLECTION, _SET),
     "frozenset": _of(frozenset, _COLLECTION, _FROZENSET),
     "int": _of(int, _REAL, _NUMBER),
     "float": _of(float, _REAL, _NUMBER),
     "Fraction": _of(Fraction, _REAL, _FRACTION),
     "Decimal": _of(Decimal, _REAL),
-    "complex": {"pow": _REAL["pow"]} | _COMPLEX,
+    "complex": _of(complex, _COMPLEX),
     "date": _of(date, _DATE),
     "datetime": _of(datetime, _DATE),
     "timedelta": _of(timedelta, _DURATION),
     "Match": {"text": "Use `{obj}.group()`."},
-    **dict.fromkeys(_ITERATORS.split(), _ITERATOR),
+    **dict.fromkeys(_ITERATORS.split(), by_name(_ITERATOR)),
 }
 """Type name → attribute of another language or type → what to write; ``{obj}`` is the object's own source text."""
 

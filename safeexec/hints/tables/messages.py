@@ -14,16 +14,18 @@ from types import FunctionType
 
 from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import is_of_guest
+from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_of_guest
 from safeexec.hints.refusals import without_network
 from safeexec.hints.rules import HintRule
 
-_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
+TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
 OF_CALLS: tuple[HintRule, ...] = (
     HintRule("TypeError", r"data type|interpret",
         "The shape is one tuple: `{as_tuple}`.", calls=("zeros", "ones", "empty", "full")),
-    HintRule("TypeError", r"takes|iterable|scalar|axis|interpret",
-        "Give them as one list: `{as_list}`.", calls=_TAKE_ONE_LIST),
+    HintRule("TypeError", r"^(?!Random\.).*takes (?:at most|from).* positional|as a data type",
+        "The shape is one tuple: `{sized}`.", calls=("random", "standard_normal", "poisson", "normal", "uniform", "integers", "randint", "binomial")),
+    HintRule("TypeError", r"takes|iterable|scalar|axis|interpret|Field elements",
+        "Give them as one list: `{as_list}`.", calls=TAKE_ONE_LIST),
     HintRule("TypeError", r"unhashable|Passing coroutines is forbidden",
         "Spread the list with a star: `asyncio.gather(*coroutines)`; `asyncio.wait` takes tasks, `asyncio.create_task(f())`.", calls=("gather", "wait")),
     HintRule("TypeError", r"'tuple'",
@@ -39,8 +41,8 @@ OF_CALLS: tuple[HintRule, ...] = (
     HintRule("TypeError", r"[\w.]+(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
         "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair.", calls=("append",)),
     HintRule("TypeError", r"missing \d+ required positional argument: 'fp'",
-        "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."),
-    HintRule("TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
+        "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`.", calls=("dump",)),
+    HintRule("TypeError", r"\w+\(\) takes no arguments$|object\.__init__\(\) takes exactly one argument",
         "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
 )  # fmt: skip
 """The rules of wrong arguments, which say more than those of `calls` for any function."""
@@ -57,6 +59,14 @@ _PROTOCOLS = {
 """Words of a message about what an object is not, or does not support → the methods that its class lacks."""
 
 
+_OTHER_WAYS = {
+    "protocol": ("__aenter__", "write `async with` inside an `async def`"),
+    "iterable": ("__aiter__", "write `async for` inside an `async def`"),
+    "subscriptable": ("__iter__", "make a list of it first, `items = list(values)`, and take `items[0]`"),
+}
+"""Last word of such a message → a method that the class may have instead, and what that allows."""
+
+
 def protocol_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Yield what to do with an object whose class lacks what a statement or a builtin asks of it."""
     said = next(filter(None, match.groups()[1:4]), "iterable" if "iterable" in match[0] else "")
@@ -66,9 +76,18 @@ def protocol_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     instead = "take a value out of it by its name, or put it into a list"
     if said.endswith("protocol"):
         instead = "use a plain `with`" if "asynchronous" in said else "it needs no `with`, use it directly"
-    kinds = [type(failure.resolve(tree)) for tree in failure.operands()]
-    of_guest = any(class_name(found) == kind.rpartition(".")[2] and is_of_guest(found) for found in kinds)
-    of_guest = of_guest or is_of_guest(failure.lookup(kind))
+    kinds = [*(type(failure.resolve(tree)) for tree in failure.operands()), failure.lookup(kind)]
+    its = next(
+        (found for found in kinds if found is not MISSING and class_name(found) == kind.rpartition(".")[2]), MISSING
+    )
+    of_guest = is_of_guest(its)
+    there, what = _OTHER_WAYS.get(said.rpartition(" ")[2], ("", ""))
+    if "asynchronous" not in said and attribute_of(its, there) is not MISSING:
+        yield f"A `{kind}` has `{there}`: {what}."
+    match failure.expression:
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(key))):
+            if key in attribute_names(failure.resolve(owner)):
+                yield f"`{key}` is an attribute: `{failure.text_of(owner)}.{key}`."
     last = f"or define {method} in its class" if of_guest else "or use it as it is, or its text, `str(x)`"
     yield f"A `{kind}` has no {method}: {instead}, {last}."
 
@@ -198,7 +217,7 @@ RULES: tuple[HintRule, ...] = (
         "Use `async for` inside an `async def`; a list is `[x async for x in generator]`."),
     HintRule("TypeError", "'(?:Lock|Semaphore|BoundedSemaphore|Condition|TaskGroup|Timeout|AsyncExitStack|_AsyncGeneratorContextManager|aclosing|coroutine|async_generator)' object does not support the (?:asynchronous )?context manager",
         "Use `async with` inside an `async def` for an asynchronous one, and `await` for a coroutine."),
-    HintRule("TypeError", "'(str|tuple)' object does not support item (?:assignment|deletion)",
+    HintRule("TypeError", "'(str|tuple)' object does(?: not|n't) support item (?:assignment|deletion)",
         "A {1} cannot be changed: make a new text, `text[:i] + new + text[i + 1:]`, `text.replace(old, new)`, or a list of a tuple, `items = list({it})`."),
     HintRule("TypeError", r"'([\w.]+)' (?:object )?(?:is not (subscriptable|iterable|a container)|does not support (item assignment|the (?:asynchronous )?context manager protocol)|has no (len)\b)|(?:non-iterable|for unary [-+~]:) '?(\w+)",
         protocol_of_class),
@@ -252,7 +271,13 @@ RULES: tuple[HintRule, ...] = (
         "Make dates the index first: `df.set_index(pd.to_datetime(df['date']))`, or use `on='date'`."),
     HintRule("TypeError", "Cannot setitem on a Categorical|Cannot set .* into .* dtype|Invalid value '(.*)' for dtype",
         "Convert the column first: `.astype(object)`, `.astype(float)` or `.astype(str)`."),
-    HintRule("TypeError", r"expected string or bytes-like object|(?:write\(\) argument must be str|string argument expected|must be str(?: or None)?), (?:not|got)|argument must be str|requires? string as left operand|decoding to str: need",
+    HintRule("TypeError", r"must be (?:str|bytes) or a tuple of (?:str|bytes), not",
+        "Give one text, or several in a tuple: `{function}(tuple(values))`."),
+    HintRule("TypeError", r"descriptor '(\w+)' for '([\w.]+)' objects doesn't apply to",
+        "`{1}` is a method of a value of that class: call it on one, `value.{1}(...)`, with the other arguments."),
+    HintRule("TypeError", "Addition/subtraction of integers|cannot add DatetimeArray",
+        "Add a length of time: `column + pd.Timedelta(days=5)`; two dates are subtracted, `(a - b).dt.days`."),
+    HintRule("TypeError", r"expected string or bytes-like object|(?:write\(\) argument must be str|string argument expected|must be str(?: or None)?), (?:not|got)|argument must be str|requires? string as left operand|must be None or a string|decoding to str: need",
         "Give a text there: `str(value)`, or `json.dumps(value)` of data; a list is gone through item by item."),
     HintRule("TypeError", r"can't convert type '(\w+)' to numerator/denominator",
         "Turn the items into numbers first: `statistics.mean(float(x) for x in values)`."),
@@ -260,16 +285,22 @@ RULES: tuple[HintRule, ...] = (
         "Use a colour name such as `'red'`, or `'#1f77b4'`."),
     HintRule("ValueError", r"Length mismatch: Expected axis has (\d+) elements?, new values have (\d+)",
         "There are {1} names on that axis, not {2}: give as many as there are columns or rows, or rename some of them with `df.rename(columns={'old': 'new'})`."),
-    HintRule("ValueError IndexError IndexingError TypeError", r"objects cannot be broadcast to a single shape|equal len keys|same (?:length|size|number(?! of dim)|first dimension)|one fewer than|different lengths|does not match the (?:population|length)|Columns must be same length|Shape of passed values|\d+ columns passed|Length of values|(?:number|shape) of (?:ticks|labels)|same shape$|match the number of|boolean index did not match|^Unalignable boolean|must be of length|expected length \d+ but got length",
+    HintRule("ValueError IndexError IndexingError TypeError", r"objects cannot be broadcast to a single shape|equal len keys|same (?:length|size|number(?! of dim)|first dimension)|one fewer than|different lengths|does not match the (?:population|length)|Columns must be same length|mismatched columns|indexing assignment cannot|Shape of passed values|\d+ columns passed|Length of values|(?:number|shape) of (?:ticks|labels)|same shape$|match the number of|boolean index did not match|^Unalignable boolean|must be of length|expected length \d+ but got length",
         "Give both the same number of values, as many on one side as on the other: print `df.shape` and the length of each, and filter both alike."),
     HintRule("ValueError", r"'?(?:M|Q|Y|A|H|T|S)'? is no longer supported for offsets|Invalid frequency: \w+",
         "Use a frequency as it is called now: `'D'`, `'W'`, `'ME'` for months, `'QE'` for quarters, `'YE'` for years, `'h'`, `'min'` and `'s'`."),
     HintRule("ValueError", r"cannot insert (.+), already exists",
         "There is a column {1} already: leave the index out, `df.reset_index(drop=True)`, or assign to the column, `df[name] = values`."),
+    HintRule("ValueError", "does not result in an equal division",
+        "Use `np.array_split(a, n)`, whose parts may differ by one."),
     HintRule("ValueError", "Invalid limits given",
         "Give variable and limits as one tuple: `sp.integrate(f, (x, 0, 1))`."),
     HintRule("ValueError", "cannot assign without a target object",
         "In a query compare with `==`: `df.query(\"column == 'value'\")`; a single `=` assigns."),
+    HintRule("ValueError", r"must be 1-?[dD]imensional|Data must be 1-dimensional|Expected 1D|should be a 1d array",
+        "Make it one row of values: `a.ravel()`, or one column, `df['column']` with one pair of brackets."),
+    HintRule("ValueError", "Unrecognized marker style",
+        "Markers are signs: `'o'` a circle, `'s'` a square, `'^'` a triangle, `'*'` a star, `'x'`, `'+'`, `'.'`."),
     HintRule("ValueError", "assignment destination is read-only|output array is read-only",
         "The array is a read-only view: make a copy first, `a = a.copy()`."),
     HintRule("ValueError", r"level name (\w+) is not the name of the index",
@@ -278,7 +309,7 @@ RULES: tuple[HintRule, ...] = (
         "Say what a missing value counts as: `column.str.contains(text, na=False)`, or `mask.fillna(False)`."),
     HintRule("ValueError", "Cannot subset columns with a tuple",
         "Give the columns as a list, with two pairs of brackets: `df.groupby('key')[['a', 'b']]`."),
-    HintRule("ValueError TypeError", "Location based indexing can only have|index by location index with a non-integer key",
+    HintRule("ValueError TypeError", "[Bb]ased indexing can only have|index by location index with a non-integer key",
         "`.iloc` takes positions: for names use `.loc[row, 'column']`, or `df['column'].iloc[0]`."),
     HintRule("ValueError", r"(?:with base 10|string to float): '(?=[^']*[,$€£¥%])[-+\s\d.,$€£¥%]+'",
         "Leave only the digits and a point: `float(text.strip('$€% ').replace(',', ''))`, where the comma is the decimal one `.replace('.', '').replace(',', '.')`; a percentage is divided by 100."),
@@ -295,9 +326,9 @@ RULES: tuple[HintRule, ...] = (
     HintRule("ValueError", r"could not convert string to float|complex\(\) arg is a malformed string",
         "It is not a number: skip or replace such values, in a `try` with `except ValueError`; a column with `pd.to_numeric(column, errors='coerce')`."),
     HintRule("ValueError", r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)",
-        "The right side gives {2} and the left side has {1} names: check how the value is split, or unpack what there is, `first, *rest = values`; keys and values of a dict are `.items()`."),
+        "The right side gives {2} and the left side has {1} names: check how the value is split, or unpack what there is, `first, *rest = values`; keys and values of a dict are `d.items()`, rows of a frame `df.iterrows()`."),
     HintRule("ValueError", r"too many values to unpack \(expected (\d+)(?:, got \d+)?\)",
-        "There are more than {1} values on the right: give each a name, or take the rest with a star, `a, *rest = values`; keys and values of a dict are `.items()`, positions come with `enumerate(...)`."),
+        "There are more than {1} values on the right: give each a name, or take the rest with a star, `a, *rest = values`; keys and values of a dict are `d.items()`, rows of a frame `df.iterrows()`, positions come with `enumerate(...)`."),
     HintRule("ValueError", r"cannot reshape array of size (\d+) into shape (\(.*\))",
         "The product of the new shape {2} must be the size, {1}; `-1` lets numpy compute one axis: `a.reshape(-1, 2)`."),
     HintRule("ValueError", r"operands could not be broadcast together with (?:remapped )?shapes? (\S+) (\S+)|could not broadcast input array from shape (\([\d, ]*\)) into shape (\([\d, ]*\))",
@@ -324,14 +355,12 @@ RULES: tuple[HintRule, ...] = (
         "The target is continuous: use a regressor, for example `LinearRegression`, or make classes of it."),
     HintRule("ValueError", "continuous(?:-multioutput)? is not supported|and continuous targets",
         "This score compares classes, and numbers were given: make classes of them, `y_pred.round()` or `(y_pred > 0.5).astype(int)`; numbers are compared by `r2_score` or `mean_absolute_error`."),
-    HintRule("ValueError", "invalid error value specified",
-        "`errors=` takes `'raise'` or `'coerce'`: with `errors='coerce'` what cannot be converted becomes NaN."),
     HintRule("ValueError", r"You are trying to merge on (\S+) and (\S+) columns",
         "The keys have different types ({1} and {2}): convert one first, `df['key'] = df['key'].astype(str)`."),
     HintRule("ValueError", "mutable default .* use default_factory",
         "Use `field(default_factory=list)` (with `from dataclasses import field`)."),
     HintRule("ValueError", "If using all scalar values, you must pass an index",
-        "Put the values into lists, `pd.DataFrame({'a': [1]})`, or use `pd.Series(values)`."),
+        "Put the values into lists, `pd.DataFrame({'a': [1]})`, or use `pd.Series(values)`.", calls=("DataFrame",)),
     HintRule("ValueError", r"No axis named|Must specify axis=",
         "Use `axis=0` for rows and `axis=1` for columns."),
     HintRule("ValueError", "[Ll]arger (?:sample )?than population",
@@ -370,7 +399,7 @@ RULES: tuple[HintRule, ...] = (
         "The text asks for the value with the position {1}, counted from 0, and `format` was given fewer: give one for each `{}`, or use an f-string."),
     HintRule("ValueError IndexError", r"cannot switch from (?:manual|automatic) field|unmatched '\{'|Single '[{}]' encountered|expected '\}' before end of string|unsupported format character|incomplete format",
         "Use an f-string; a brace or a percent sign that is text is doubled: `{{`, `}}`, `%%`."),
-    HintRule("ValueError", r"(?:[Vv]alid (?:plot kinds|values|options)|[Ss]upported (?:values|formats)|one of|[Cc]hoose from|a str among)(?: are)?[: ]+(\([^()]{2,160}\)|[^()\n]{2,160}?(?=[?.)]*(?:\n|$)|\.? Got )|[^()\n]{160})",
+    HintRule("ValueError KeyError", r"(?:[Vv]alid (?:plot kinds|values|options)|[Ss]upported (?:values|formats)|one of|[Cc]hoose from|a str among)(?: are)?[: ]+(\([^()]{2,160}\)|[^()\n]{2,160}?(?=[?.)]*(?:\n|$)|\.? Got )|[^()\n]{160})",
         "Take one of these, as it is written here: {1}."),
     HintRule("ValueError", r"cannot convert '?(\w+)'? to|Unable to parse string",
         "Use `pd.to_numeric(column, errors='coerce')`; what is no number becomes NaN."),
@@ -387,11 +416,11 @@ RULES: tuple[HintRule, ...] = (
     HintRule("IndexError", r"only integers, slices .* are valid indices|arrays used as indices must be of integer",
         "Use whole numbers as indexes: `int(i)`, `//`, `index.astype(int)`; columns by name belong to a DataFrame, `df['name']`."),
     HintRule("IndexError", "single positional indexer is out-of-bounds|positional indexers are out-of-bounds|iloc cannot enlarge",
-        "The frame has fewer rows: check `len(df)`; it may be empty after a filter."),
+        "The frame has fewer rows, or columns: check `df.shape`; it may be empty after a filter."),
     HintRule("AttributeError ValueError", r"'(.*)' is not a valid function (?:name )?for",
         "Aggregations are functions, or called `'mean'`, `'std'`, `'var'`, `'sum'`, `'count'`, `'nunique'`, `'size'`, `'median'`, `'min'` and `'max'`."),
-    HintRule("AttributeError", r"Can only use \.(?:dt|str) accessor with",
-        "Convert the column first: `pd.to_datetime(series).dt`, or `series.astype(str).str`."),
+    HintRule("AttributeError", r"Can only use \.(?:dt|str|cat) accessor with",
+        "Convert the column first: `pd.to_datetime(series).dt`, or `series.astype(str).str`, or `series.astype('category').cat`."),
     HintRule("AttributeError", r"can't set attribute|cannot assign to field|cannot reassign member|property '(\w+)' of '(\w+)' object has no setter|has no setter",
         "It cannot be assigned, so give the value to a new name; a changed copy of a namedtuple is `obj._replace(name=value)`, of a frozen dataclass `dataclasses.replace(obj, name=value)`; a property needs a setter (`@name.setter`)."),
     HintRule("RuntimeError", r"asyncio\.run\(\) cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running",
@@ -463,6 +492,8 @@ RULES: tuple[HintRule, ...] = (
         "Line {2} has {3} fields instead of {1}: look at it; quote texts that hold the separator. `on_bad_lines='skip'` leaves such lines out."),
     HintRule("UndefinedVariableError", "name '(.*)' is not defined",
         "In `query` columns are written by name (with blanks in backquotes), variables with `@{1}`, and texts in quotes."),
+    HintRule("ParseError", "",
+        "The text is not XML there: close each tag, `<a>...</a>` or `<a/>`, have one outermost element, and write `&amp;` and `&lt;` for `&` and `<`."),
     HintRule("InvalidOperation", "",
         "It is no decimal number: clean the text first (`text.replace(',', '').strip()`), or check for a zero divisor."),
     HintRule("error PatternError", r"at position \d",  # its name since CPython 3.13; struct and zlib have an `error`, too
