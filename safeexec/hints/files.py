@@ -12,6 +12,7 @@ from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.rules import HintRule
+from safeexec.hints.tables.modules import MODULES
 
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
 _NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
@@ -40,7 +41,9 @@ def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         place = place.tb_next
 
 
-def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    if failure.message.startswith("Matplotlib requires"):  # sympy.plot(x), where no policy opens matplotlib
+        yield choose(MODULES["matplotlib"], failure.plan)
     unnamed = re.search("No usable temporary directory|writable cache directory", failure.message)
     if not failure.plan.has_files and failure.plan.mode == "restricted" and (unnamed or _name(failure)):
         if failure.called == "connect":

@@ -16,7 +16,7 @@ from safeexec.hints.refusals import hint_for, hint_for_member, hint_for_missing_
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY
-from safeexec.hints.tables.modules import ALIASES, MODULES
+from safeexec.hints.tables.modules import ALIASES, MODULES, TOOLS_OF_OTHERS
 from safeexec.hints.tables.origins import ORIGINS
 
 _NAME = r"name '([^']+)' is not defined"
@@ -53,8 +53,9 @@ def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None
     name, rest, line, plan = match[1], failure.rest_of_line, failure.line, failure.plan
     word, visible, member = re.escape(name), failure.visible_names(), re.match(r"\.(\w+)", rest)
     yield plan.hints.get(name)
-    if member and member[1] in plan.tools:
-        yield f"Tools are called by their plain name: `{member[1]}(...)`."
+    if member and plan.tools and (member[1] in plan.tools or name in TOOLS_OF_OTHERS):
+        tool = next(iter(nearest(member[1], plan.tools)), plan.tools[0])
+        yield f"Tools are called by their plain name: `{tool}(...)`."
     if name in failure.lost_names:
         yield f"`{name}` was lost when the session was restored: assign it again before you use it."
     if name.startswith("__"):  # if __nam__ == '__main__':

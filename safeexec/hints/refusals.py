@@ -20,7 +20,7 @@ from safeexec.hints.choice import Advice, choose, importable, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.libraries import METHODS
-from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS, TOOLS_OF_OTHERS
 from safeexec.hints.tables.origins import ORIGINS
 from safeexec.protocol.plan import LanguagePlan
 
@@ -85,6 +85,8 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 
 def _module(name: str, plan: LanguagePlan) -> str:
     head, parent = name.partition(".")[0], name.rpartition(".")[0]
+    if plan.tools and head in (*plan.tools, *TOOLS_OF_OTHERS):
+        return f"Tools are called by their plain name, without an import: {quoted(plan.tools)}."
     member = choose(MODULE_ATTRIBUTES.get(name, {}), plan) or ""
     row = None if module_access(name, plan).allowed else of_module(name)
     meant = SYNONYMS.get(name, "")

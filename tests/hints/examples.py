@@ -18,6 +18,7 @@ PLANS = {
     "price()": OWN_HINT,
     "x = 3\nx.price": OWN_HINT,
     "functions.fetch_price('a')": WITH_TOOL,
+    "functions.fetchprice('a')": WITH_TOOL,
     "open('data.csv')": PLAN,
 }
 """The policies that single examples are run under."""

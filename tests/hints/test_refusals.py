@@ -37,6 +37,8 @@ EXPRESSIONS = LanguagePlan(refused_constructs=frozenset(names.CONSTRUCTS) - {"at
     [
         ("module", "requests", SMALL, "no network"),
         ("module", "requests", RICH, "`fetch_page(...)`"),
+        ("module", "fetch_page", RICH, "without an import: `fetch_page` and `ask_user`"),
+        ("module", "tools.web", RICH, "without an import: `fetch_page` and `ask_user`"),
         ("module", "shelve", SMALL, "stay alive"),
         ("module", "sys", SMALL, "ends by itself"),
         ("module", "seaborn", RICH, "matplotlib.pyplot"),

@@ -160,6 +160,8 @@ MODULES: dict[str, Advice] = by_name(
     }
 )
 
+TOOLS_OF_OTHERS = ("tools", "functions")
+"""The names of what holds the host's tools elsewhere. Here they are names of their own."""
 ALIASES: dict[str, str] = {
     "np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "mpl": "matplotlib", "sns": "seaborn", "sp": "scipy",
     "stats": "scipy.stats", "sm": "statsmodels.api", "tf": "tensorflow", "nx": "networkx", "dt": "datetime", "px": "plotly.express",
