@@ -96,7 +96,8 @@ def given(failure: Failure) -> str:
         return f"`{function}` needs {' or '.join(f'`{name}`' for name in lacking[:_MOST])} too: give it by name, `{function}(..., {lacking[0]}=...)`."
     texts = [(name, tree) for name, tree in bound if _is_named(failure, tree)]
     values = [_argument(failure, callee, name, tree) for name, tree in (texts or bound)[:_MOST]]
-    told = f" It says of itself: {says.rstrip('.')}." if 0 < len(says) <= _SAID and "->" not in says else ""
+    says = says.partition(". ")[0].rstrip(".")
+    told = f" It says of itself: {says}." if 0 < len(says) <= _SAID and "->" not in says else ""
     return f"`{function}` {takes}, and is given {', '.join(values) or 'nothing'}.{told}"
 
 

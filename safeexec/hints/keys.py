@@ -14,7 +14,7 @@ from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.columns import column_hint, columns_of
 from safeexec.hints.facts import fact
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, attribute_of, bases_of, enum_members, is_of_guest, library_kind
+from safeexec.hints.objects import MISSING, attribute_of, bases_of, enum_members, is_of_guest, library_kind, members_of
 from safeexec.hints.rules import HintRule
 
 _MOST_KEYS = 2000
@@ -44,6 +44,8 @@ def _key(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if members:
         yield f"`{text}` has the members {quoted(members, 10)}; by value use `{text}(value)`."
     has_get = owner is MISSING or attribute_of(type(owner), "get") is not MISSING  # (lambda: {'a': 1})()['b']
+    if is_of_guest(type(key)) and "__eq__" not in members_of(type(key)):
+        yield f"Each object of `{class_name(type(key))}` is a key of its own: define `__eq__` and `__hash__` there, or write `@dataclass(frozen=True)`."
     if isinstance(failure.expression, ast.Subscript) and has_get and not library_kind(owner):
         yield _GET
 

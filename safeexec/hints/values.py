@@ -22,6 +22,7 @@ from safeexec.hints.objects import (
     attribute_of,
     enum_members,
     is_module,
+    is_of_guest,
     library_kind,
     module_name,
 )
@@ -54,6 +55,8 @@ def _not_awaited(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _none(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    if "returned non-" in failure.message:  # by a method that Python calls: another rule says what it is to return
+        return
     if "not supported between instances of" in failure.message and isinstance(failure.expression, ast.Call):
         yield "One of the values is None: leave it out first, `[x for x in values if x is not None]`."
     for tree in failure.operands():
@@ -209,7 +212,8 @@ def _value_called(failure: Failure, kind: str) -> Iterator[str]:
         if attribute_of(failure.resolve(owner), f"set_{function.attr}") is not MISSING:
             yield f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
         yield f"`{text}` is a value, not a method: use it without parentheses."
-    yield f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
+    calls = f", or define `__call__` in `{kind}`" if is_of_guest(failure.lookup(kind)) else ""
+    yield f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses{calls}."
 
 
 _CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")

@@ -111,10 +111,23 @@ def operator_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"A {match[2]} is put together with `{joined}`: `{both[0]} {joined} {both[1]}`."
     if failure.called == "sum":
         yield "`sum` adds numbers: take one out of each item, `sum(item.value for item in values)`."
-    for kind in match[2], match[3]:
+    for kind, side in (match[2], ""), (match[3], "r"):  # 1 + money asks the right one: `__radd__`
+        method = f"__{side}{_OPERATORS.get(sign, sign)}__"
         if issubclass(type(found := failure.lookup(kind)), type) and is_of_guest(found):
-            yield f"Define `__{_OPERATORS.get(sign, sign)}__` in `{kind}`, `def __{_OPERATORS.get(sign, sign)}__(self, other):`, or compute with what it holds."
+            yield f"Define `{method}` in `{kind}`, `def {method}(self, other):`, or compute with what it holds."
     yield f"`{sign}` has no meaning for `{match[2]}` and `{match[3]}`: convert one of them, or take a value out of it."
+
+
+_ASKING = ("abs", "round", "int", "float", "complex", "reversed", "next")
+"""Builtins that call the method of their own name."""
+
+
+def method_of_builtin(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Yield the method that a class of the program lacks for a builtin."""
+    method = f"__{failure.called}__"
+    for kind in map(failure.lookup, re.findall(r"\w+", failure.message)):
+        if issubclass(type(kind), type) and is_of_guest(kind) and attribute_of(kind, method) is MISSING:
+            yield f"`{failure.called}(x)` calls `x.{method}()`, which `{class_name(kind)}` lacks: define it there, or take a value out of the object by its name."
 
 
 def _no_coroutine(failure: Failure, match: re.Match[str]) -> Iterator[str]:
@@ -128,6 +141,7 @@ def _no_coroutine(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 RULES: tuple[HintRule, ...] = (
+    HintRule("TypeError", "", method_of_builtin, calls=_ASKING),
     HintRule("NameError", r"free variable '([^']+)'",
         "Assign `{1}` in the enclosing function before the inner function is called."),
     HintRule("TypeError", r"Cannot convert (?:expression|complex) to float|loop of ufunc does not support argument 0 of type (?:Symbol|Add|Mul|Pow|Float|Integer|Rational|One|Zero|Pi)|cannot determine truth value of Relational",
@@ -217,8 +231,10 @@ RULES: tuple[HintRule, ...] = (
         "Use `async for` inside an `async def`; a list is `[x async for x in generator]`."),
     HintRule("TypeError", "'(?:Lock|Semaphore|BoundedSemaphore|Condition|TaskGroup|Timeout|AsyncExitStack|_AsyncGeneratorContextManager|aclosing|coroutine|async_generator)' object does not support the (?:asynchronous )?context manager",
         "Use `async with` inside an `async def` for an asynchronous one, and `await` for a coroutine."),
-    HintRule("TypeError", "'(str|tuple)' object does(?: not|n't) support item (?:assignment|deletion)",
-        "A {1} cannot be changed: make a new text, `text[:i] + new + text[i + 1:]`, `text.replace(old, new)`, or a list of a tuple, `items = list({it})`."),
+    HintRule("TypeError", "'str' object does(?: not|n't) support item (?:assignment|deletion)",
+        "A str cannot be changed: make a new text, `text[:i] + new + text[i + 1:]` or `text.replace(old, new)`, or change a list of it, `letters = list({it})`."),
+    HintRule("TypeError", "'tuple' object does(?: not|n't) support item (?:assignment|deletion)",
+        "A tuple cannot be changed: make a list of it, `items = list({it})`, and change that."),
     HintRule("TypeError", r"'([\w.]+)' (?:object )?(?:is not (subscriptable|iterable|a container)|does not support (item assignment|the (?:asynchronous )?context manager protocol)|has no (len)\b)|(?:non-iterable|for unary [-+~]:) '?(\w+)",
         protocol_of_class),
     HintRule("TypeError", r"unhashable type: '(list|numpy\.ndarray|dict|set|Series|DataFrame|Index)'",
