@@ -79,7 +79,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
             names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
     skipped = ("self", "cls", "args", "kwargs", keyword)  # `keyword`: what passes it on
     names = [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
-    words = (keyword, *misspelt(keyword, KEYWORDS))
+    plain = keyword.removeprefix("n_")  # n_tree= is one of the `trees`
+    words = (keyword, plain, f"{plain}s", *misspelt(keyword, KEYWORDS))
     known = [name for word in words for name in KEYWORDS.get(word, ()) if name in names]
     # labels= of a box plot is `tick_labels`, and no plural of `label`
     parts = [name for name in names if keyword in name.split("_")]

@@ -20,6 +20,7 @@ from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
     CO_VARARGS,
     MISSING,
+    attribute_of,
     is_module,
     is_of_guest,
     library_class,
@@ -52,7 +53,10 @@ def fact(value: Any) -> str | None:
         return f"a {type(value).__name__} of {len(value)} values ({value.dtype})"
     if type(value) is library_class("ndarray", "numpy"):
         return f"an array of shape {value.shape} ({value.dtype})"
-    return "a function" if type(value) in _FUNCTIONS else f"of type `{class_name(type(value))}`"
+    if type(value) in _FUNCTIONS:
+        return "a function"
+    # What has `__get__` stands in a class for a value that only its code knows.
+    return None if attribute_of(type(value), "__get__") is not MISSING else f"of type `{class_name(type(value))}`"
 
 
 def facts_of(failure: Failure) -> dict[str, str]:
@@ -80,12 +84,15 @@ def given(failure: Failure) -> str:
     names = parameters(callee)
     if is_of_guest(type(callee)) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
         return ""
-    usage, _, says = _about(callee).strip().partition("\n")
+    usage, _, says = (about := _about(callee)).strip().partition("\n")
     ways = re.findall(r"^\w+\(.+\)(?= -+>|$)", f"{usage}\n{says}".partition("\n\n")[0], re.MULTILINE)
+    listed = re.findall(rf"^ +({re.escape(failure.called)}\(.*\))$", about, re.MULTILINE)
     if names:
         takes, says = f"takes ({', '.join(names[:_PARAMETERS])}{', ...' if len(names) > _PARAMETERS else ''})", usage
     elif ways:  # in which functions of C are described
         takes, says = f"is called so: {quoted(ways, 3)}", says.partition("\n\n")[2].strip().partition("\n")[0]
+    elif listed:  # plt.subplot(2, 2), which takes any arguments
+        takes, says = f"is called so: {quoted(listed, 3)}", usage
     else:
         return ""
     bound, said = _bound(failure), _NAMED.findall(failure.message)
