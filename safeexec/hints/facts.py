@@ -110,6 +110,8 @@ def given(failure: Failure) -> str:
 
 _PARAMETERS, _SAID = 8, 120
 """Parameters of a function, and characters of its documentation, that a sentence has."""
+_READ = 100_000
+"""Characters of a documentation that are read: of pandas the longest has 30,000. A guest may write one of any length."""
 _NAMED = re.compile(r"['\"`](\w+)['\"`]|parameters: ([\w, ]+)")
 _NEEDED = re.compile(r"^(?!.*(?:[Cc]annot|both|only|not )).*\b(?:[Mm]ust|required?|needs?)\b")
 """How a message names parameters, and says that some are to be given."""
@@ -118,7 +120,7 @@ _NEEDED = re.compile(r"^(?!.*(?:[Cc]annot|both|only|not )).*\b(?:[Mm]ust|require
 def _about(function: Any) -> str:
     """Return the documentation of a function or class; empty if it has none."""
     about = dict_of(function).get("__doc__") if issubclass(type(function), type) else function.__doc__
-    return about if type(about) is str else ""
+    return about[:_READ] if type(about) is str else ""
 
 
 def _bound(failure: Failure) -> list[tuple[str, ast.expr]]:
@@ -140,10 +142,10 @@ def _is_named(failure: Failure, tree: ast.expr) -> bool:
 
 def _documented(function: Any, name: str) -> str:
     """Return what the documentation of a library's function says of a parameter, its type first; empty if nothing."""
-    item = re.search(
+    item = name and re.search(
         rf"^( *)(?:\w+, )*{re.escape(name)}(?:, \w+)* *:(.*\n(?:\1 +.*\n| *\n)*)", _about(function), re.MULTILINE
     )
-    return item[2] if name and item else ""
+    return item[2] if item else ""
 
 
 _WORDS = re.compile(r"(?<!\w)['\"]([A-Za-z][\w .+-]{0,24})['\"](?!\w)")

@@ -167,7 +167,7 @@ ALIASES: dict[str, str] = {
     "stats": "scipy.stats", "sm": "statsmodels.api", "tf": "tensorflow", "nx": "networkx", "dt": "datetime", "px": "plotly.express",
     "go": "plotly.graph_objects",
     "sk": "sklearn", "sy": "sympy", "smp": "sympy", "mp": "mpmath", "it": "itertools", "ET": "xml.etree.ElementTree",
-    "mdates": "matplotlib.dates", "mticker": "matplotlib.ticker", "optimize": "scipy.optimize", "signal": "scipy.signal",
+    "mdates": "matplotlib.dates", "mticker": "matplotlib.ticker", "optimize": "scipy.optimize",
     "linalg": "scipy.linalg", "interpolate": "scipy.interpolate", "metrics": "sklearn.metrics", "datasets": "sklearn.datasets",
 }  # fmt: skip
 """The names under which everybody imports a module."""
