@@ -378,7 +378,7 @@ def test_every_attack_and_program_is_read_to_its_end():
     """Whatever the compiler objects to is named, and what the grant leaves of it is named as impossible."""
     calculator = Policy.load("calculator")
     read = 0
-    for path in [*sorted(ROOT.glob("escapes/*/*.py"))[::2], *sorted(ROOT.glob("programs/*.py"))[::2]]:
+    for path in [*sorted(ROOT.glob("escapes/*/*.py")), *sorted(ROOT.glob("programs/*.py"))[::2]]:
         source = path.read_text(encoding="utf-8")
         try:
             accepted = accepts(calculator, source)
