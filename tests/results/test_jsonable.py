@@ -41,18 +41,8 @@ def test_large_ints_come_with_all_their_digits_and_what_nests_too_deeply_is_told
     for value in (deep, cycle):
         assert "repr" in json.dumps(jsonable(value))
     assert jsonable(2**53) == 2**53
-    assert jsonable([2**53 + 1, -(10**4000)]) == [
+    assert jsonable([2**53 + 1, {"in": -(2**53) - 1}, -(10**4000)]) == [
         {"type": "int", "repr": "9007199254740993"},
+        {"in": {"type": "int", "repr": "-9007199254740993"}},
         {"type": "int", "repr": str(-(10**4000))},
     ]
-
-
-def as_javascript(text: str) -> Any:
-    """What a reader that keeps numbers as doubles has of a JSON text."""
-    return json.loads(text, parse_int=lambda digits: int(float(digits)))
-
-
-@given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
-def test_no_reader_loses_digits_of_an_int(value: Any) -> None:
-    written = jsonable(value)
-    assert as_javascript(json.dumps(written)) == written
