@@ -29,7 +29,6 @@ TIMEOUT = 3.0
 LATE_SECONDS = 4.0
 """By then the evidence of a case with a late oracle would be there."""
 PROBE = "import json, math\nprint(json.dumps([len([1, 2]), math.floor(1.5)]))"
-SLOW = {"memory", "disk", "inodes", "output", "parse", "procs", "cpu", "wall", "stack"}
 
 # How a case that consumes something may end. Doing nothing about it is among them only where it ends by itself.
 ENDS = {
@@ -39,12 +38,6 @@ ENDS = {
     "output": {"output", "ok", "timeout", "memory", "cpu"},
     "stack": {"error", "crashed", "timeout", "memory", "cpu"},
     "parse": {"error", "rejected", "memory", "timeout", "crashed", "cpu", "ok"},
-    "fds": {"error", "violation", "rejected"},
-    "procs": {"error", "violation", "rejected", "timeout", "memory", "cpu", "ok"},
-    "disk": {"error", "violation", "rejected", "timeout", "output"},
-    "inodes": {"error", "violation", "rejected", "timeout", "output"},
-    "crash": {"crashed", "rejected", "violation", "error"},
-    "exit": {"ok", "error", "crashed", "rejected", "violation"},
 }
 
 REACH = """

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from safeexec import Policy, Sandbox
-from tests.attempts import OFF, SLOW, Case, World, attempt, every, suits
+from tests.attempts import OFF, Case, World, attempt, every, suits
 
 
 def cases(found: Iterable[Case]) -> Iterator[Any]:
     for case in found:
         marks = [pytest.mark.modules(*case.needs)] if case.needs else []
-        if case.headers.get("consumes") in SLOW or case.oracle.startswith("late"):
+        if "consumes" in case.headers or case.oracle.startswith("late"):
             marks.append(pytest.mark.slow)
         if not suits(case.headers.get("version", "")):
             marks.append(pytest.mark.skip(reason=f"is about Python {case.headers['version']}"))

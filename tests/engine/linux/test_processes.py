@@ -19,7 +19,7 @@ import pytest
 
 from safeexec.engine.host.session.copy import own_bytes
 from safeexec.engine.linux import processes, seccomp
-from safeexec.engine.linux.libc import make, syscall
+from safeexec.engine.linux.libc import syscall
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.syscalls import Check, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import numbers
@@ -283,17 +283,3 @@ def test_a_process_runs_as_long_as_one_of_its_threads_does() -> None:
     assert pid not in [stat.pid for stat in processes.descendants(os.getpid())]
     os.waitpid(pid, 0)
     assert not processes.is_exiting(pid) and not processes.is_exiting(os.getpid())
-
-
-def test_a_death_signal_follows_the_parent() -> None:
-    read_end, write_end = os.pipe()
-
-    def parent() -> None:
-        pid = sleeper(lambda: make([processes.setting_death_signal()]))
-        os.write(write_end, b"%d" % pid)
-
-    assert exit_status(parent) == 0
-    pid = int(os.read(read_end, 20))
-    os.close(read_end)
-    os.close(write_end)
-    until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
