@@ -1,7 +1,6 @@
 import io
 import os
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
@@ -11,12 +10,8 @@ x = np.linspace(0, 6, 50)
 axes[0, 0].plot(x, np.sin(x), "r--", label="$\\sin(x)$")
 axes[0, 0].legend(loc="upper right")
 axes[0, 0].set(title="Ωλ title", xlabel="x", ylabel="y", xlim=(0, 6))
-axes[0, 1].bar(["a", "b"], [3, 5], color=["C0", "tab:red"])
 axes[0, 1].yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.0f}%"))
-axes[1, 0].hist(np.arange(20) % 7, bins=7)
 image = axes[1, 1].imshow(np.eye(3), cmap="viridis")
-fig.colorbar(image, ax=axes[1, 1])
-fig.suptitle("all")
 fig.tight_layout()
 fig.savefig("chart.png", dpi=60)
 fig.savefig("chart.svg")
@@ -24,13 +19,10 @@ fig.savefig("chart.pdf")
 buffer = io.BytesIO()
 plt.savefig(buffer, format="png")
 print(sorted(os.listdir(".")), buffer.getvalue()[:4], fig.get_size_inches(), len(fig.axes))
-print(matplotlib.get_backend().lower()[-3:] != "")
-print(axes[0, 0].get_title(), [t.get_text() for t in axes[0, 0].get_legend().get_texts()], axes[0, 1].get_ylim())
 plt.close(fig)
 ax = plt.figure().add_subplot(projection="3d")
 ax.plot_surface(*np.meshgrid([0, 1], [0, 1]), np.zeros((2, 2)))
 plt.scatter([1, 2], [3, 4], s=[10, 20])
-plt.annotate("here", (1, 3), arrowprops={"arrowstyle": "->"})
 plt.savefig("three.png")
 plt.close("all")
 print(plt.get_fignums(), os.path.getsize("three.png") > 1000)

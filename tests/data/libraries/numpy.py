@@ -11,9 +11,6 @@ print(np.fft.rfft([1, 2, 3, 4]), np.polyfit([0, 1, 2], [1, 3, 5], 1).round(6), n
 print(np.unique([3, 1, 3], return_counts=True), np.argsort([3, 1, 2]), np.percentile(b, [25, 50]))
 print(np.nanmean([1, np.nan]))
 r = np.array([("ann", 3), ("bob", 5)], dtype=[("name", "U5"), ("n", "i4")])
-print(r["n"].sum(), r[r["n"] > 3], np.char.upper(r["name"]), np.datetime64("2024-03-01") - np.datetime64("2024-02-01"))
-with np.errstate(divide="ignore"):
-    print(np.log(np.array([0.0, 1])))
 np.save("a.npy", a)
 np.savez("both.npz", a=a, b=b)
 np.savetxt("b.csv", b, delimiter=",", fmt="%d")

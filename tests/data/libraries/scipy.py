@@ -1,18 +1,13 @@
 import numpy as np
-from scipy import integrate, interpolate, linalg, optimize, signal, sparse, spatial, special, stats
+from scipy import integrate, optimize, signal, sparse, spatial, special, stats
 
 print(optimize.minimize(lambda x: (x[0] - 1) ** 2 + (x[1] + 2) ** 2, [0, 0]).x.round(4))
 print(optimize.brentq(lambda x: x**3 - 2, 0, 2))
 print(optimize.curve_fit(lambda x, a, b: a * x + b, np.arange(5.0), [1, 3, 5, 7, 9])[0].round(6))
 print(optimize.linprog([-1, -2], [[1, 1]], [4]).fun)
 print(integrate.quad(np.sin, 0, np.pi)[0], integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0]).y[0, -1].round(4))
-print(integrate.simpson([0, 1, 4], dx=1))
-print(interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(1.5), interpolate.interp1d([0, 1], [0, 10])(0.3))
-print(linalg.det([[1, 2], [3, 4]]), linalg.expm(np.zeros((2, 2))))
 print(stats.ttest_ind([1, 2, 3, 4], [2, 3, 4, 9]), stats.pearsonr([1, 2, 3], [1, 2, 4]).statistic)
 print(stats.norm.ppf(0.975), stats.linregress([0, 1, 2], [1, 3, 5]).slope)
-print(stats.chi2_contingency([[10, 20], [20, 10]]).pvalue, stats.shapiro([1, 2, 3, 4, 5.5]).statistic.round(5))
-print(stats.describe([1, 2, 3]).variance, stats.zscore([1, 2, 3]))
 print(signal.find_peaks([0, 2, 0, 3, 0])[0], signal.butter(2, 0.3)[0].round(5), signal.convolve([1, 2], [1, 1]))
 print(special.gamma(5), special.comb(5, 2), special.erf(1))
 print(sparse.csr_matrix([[0, 1], [2, 0]]).sum(), sparse.csgraph.shortest_path(sparse.csr_matrix([[0, 1], [2, 0]])))

@@ -14,17 +14,9 @@ for number, draw in enumerate(
         lambda: sns.lineplot(df, x="x", y="y", hue="kind"),
         lambda: sns.scatterplot(df, x="x", y="y", hue="kind", style="half", size="y"),
         lambda: sns.histplot(df, x="y", hue="kind", multiple="stack", kde=True),
-        lambda: sns.kdeplot(df, x="y", hue="kind"),
         lambda: sns.barplot(df, x="kind", y="y", estimator="median", errorbar=None),
-        lambda: sns.countplot(df, x="kind"),
-        lambda: sns.boxplot(df, x="kind", y="y", hue="half"),
-        lambda: sns.violinplot(df, x="kind", y="y"),
-        lambda: sns.stripplot(df, x="kind", y="y", jitter=False),
-        lambda: sns.pointplot(df, x="kind", y="y", errorbar="sd"),
         lambda: sns.regplot(df, x="x", y="y", ci=None),
         lambda: sns.heatmap(df[["x", "y"]].corr(), annot=True, cmap="viridis"),
-        lambda: sns.ecdfplot(df, x="y"),
-        lambda: sns.rugplot(df, x="y"),
     )
 ):
     plt.figure(figsize=(3, 2))
@@ -36,13 +28,8 @@ grid.map_dataframe(sns.scatterplot, x="x", y="y")
 grid.set_titles("{col_name}").savefig("grid.png")
 print([axes.get_title() for axes in grid.axes.flat])
 plt.close("all")
-sns.relplot(df, x="x", y="y", col="kind", kind="line", height=2)
-sns.catplot(df, x="kind", y="y", kind="box", height=2)
-sns.displot(df, x="y", col="half", height=2)
 sns.lmplot(df, x="x", y="y", hue="kind", ci=None, height=2)
-sns.jointplot(df, x="x", y="y", height=3)
 sns.pairplot(df, hue="kind", height=1.5).savefig("pairs.png")
-sns.clustermap(df[["x", "y"]].head(8), figsize=(3, 3))
 plt.close("all")
 so.Plot(df, x="x", y="y", color="kind").add(so.Line(), so.Agg()).add(so.Dot()).label(x="time").save("objects.png")
 plt.close("all")
