@@ -56,12 +56,6 @@ class Vector:
 
 p = Polynomial(-6, 11, -6, 1, 0)
 print("p(x) =", p, "degree", len(p.coeffs) - 1, "roots:", [x for x in range(-10, 11) if p(x) == 0])
-pad = lambda coeffs, n: coeffs + [0] * (n - len(coeffs))
-print(Polynomial(*[a + b for a, b in zip(p.coeffs, pad([1, 2], 4))]))
-out = [0] * 5
-for i, a in enumerate(p.coeffs):
-    out[i] += a
-print(Polynomial(*out), Polynomial(0))
 a, b = Vector(1, 2), Vector(4, -5)
 print(a + b, a - b, 2 * a, a @ b, abs(Vector(3, 4)), a == Vector(1, 2), a != b)
 print("angle: %.3f degrees" % degrees(acos((a @ b) / (abs(a) * abs(b)))))

@@ -6,7 +6,6 @@ import io
 import numpy as np
 import pandas as pd
 
-# names that numpy took away say what took their place
 for name in ("float", "NaN", "in1d", "no_such_function"):
     try:
         getattr(np, name)
