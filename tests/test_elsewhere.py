@@ -79,16 +79,8 @@ command = sys.argv[2:]
 with connect(command=command) as sandbox, sandbox.session() as session:
     assert session.run("x = 20\\nx + 1").value == 21
     assert session.run("while True: pass", timeout=0.2).outcome == "timeout"
-    heard = []
-    session.run("print('a')\\nprint('b')", on_output=heard.append)
-    assert "".join(heard) == "a\\nb\\n", heard
-    session.set("y", [1, "two", b"3"])
-    assert session.get("y") == [1, "two", b"3"]
     session.write_file("f", b"12")
     assert session.read_file("f") == b"12"
-    session.checkpoint("here")
-    session.run("x = 0")
-    session.rollback("here")
     session.save("state")
     replies = ["<execute_python>\\nx * 2\\n</execute_python>", "The answer is 40."]
     assert CodeAgent(ScriptedModel(replies), session).run("Twice x?").answer.endswith("40.")
@@ -101,17 +93,15 @@ with connect(command=command) as sandbox, sandbox.session() as session:
 
 async def main():
     async with async_connect(command=command) as sandbox:
-        sessions = [await sandbox.session() for _ in range(3)]
-        results = await asyncio.gather(*(session.run("6 * 7") for session in sessions))
-        assert [result.value for result in results] == [42] * 3
-        step = asyncio.create_task(sessions[0].run("while True: pass"))
+        session = await sandbox.session()
+        step = asyncio.create_task(session.run("while True: pass"))
         await asyncio.sleep(0.3)
         step.cancel()
         try:
             await step
         except asyncio.CancelledError:
             pass
-        assert (await sessions[0].run("1")).value == 1
+        assert (await session.run("1")).value == 1
 
 asyncio.run(main())
 try:

@@ -182,22 +182,6 @@ def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
     assert [in_a_fork(worker) for _ in range(2)] == [3, 3]
 
 
-def test_inside_a_running_event_loop() -> None:
-    """The sync API in a notebook: the thread has a running loop already, and a tool may be asynchronous all the
-    same.
-    """
-
-    async def later(number: int) -> int:
-        await asyncio.sleep(0)
-        return number + 1
-
-    async def cell() -> Any:
-        with Sandbox("calculator", tools=[later]) as sandbox:
-            return sandbox.run("later(1)").value
-
-    assert asyncio.run(cell()) == 2
-
-
 def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with Sandbox("calculator") as sandbox:

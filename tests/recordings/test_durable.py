@@ -32,7 +32,6 @@ from safeexec.errors import (
     SandboxBusy,
     SandboxError,
     SessionClosed,
-    SessionTaken,
     StoreError,
 )
 from safeexec.recordings import format as form
@@ -554,34 +553,6 @@ def test_a_step_that_waits_goes_on_in_no_other_state(tmp_path: Path) -> None:
     assert made == ["pay 1", "pay 2", "ask more?", "ask more?"]
 
 
-def test_only_one_process_has_a_session(tmp_path: Path) -> None:
-    reading, writing = os.pipe()
-    if not (pid := os.fork()):
-        with stored(tmp_path) as sandbox:
-            sandbox.session_for("ada")
-            os.write(writing, b"open")
-            signal.pause()
-    os.close(writing)
-    with open(reading) as opened, stored(tmp_path) as sandbox:
-        assert opened.read(4) == "open"
-        for stop in (False, True):
-            if stop:  # a host that is only slow keeps what it has
-                os.kill(pid, signal.SIGSTOP)
-            with pytest.raises(SessionTaken, match=f"open elsewhere: process {pid} of "):
-                sandbox.session_for("ada")
-        sandbox.session_for("ben").run("1").check()
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        until(lambda: _claims(sandbox))
-
-
-def _claims(sandbox: Sandbox) -> bool:
-    try:
-        return sandbox.session_for("ada").run("1").ok
-    except SessionTaken:
-        return False
-
-
 def test_what_another_has_taken_over_is_not_written(tmp_path: Path) -> None:
     """A file system of a network may give a lock away."""
     with stored(tmp_path, durable="step") as sandbox:
@@ -619,20 +590,6 @@ def test_a_full_disk_undoes_the_step(tmp_path: Path) -> None:
             assert sandbox.session_for("ada").run("x").value == 3
     finally:
         subprocess.run(["umount", "-l", tmp_path], check=True)
-
-
-def test_idle_sessions_are_left_to_the_store(tmp_path: Path) -> None:
-    with stored(tmp_path, idle_seconds=0.05, max_sessions=1) as sandbox:
-        session = sandbox.session_for("ada")
-        session.run("import random\nx = [random.random()]\ny = x")
-        value = session.get("x")
-        until(lambda: not sandbox.stats().open)
-        with Sandbox("calculator", store=tmp_path / "store") as other:
-            assert other.session_for("ada").run("x.append(1)\nx is y").value is True
-        assert session.get("x") == [*value, 1]
-        assert sandbox.session_for("ada").run("x is y").value is True
-        until(lambda: not sandbox.stats().open)
-        sandbox.session_for("ben").run("1").check()  # it has its place
 
 
 def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path, sandbox_for: OpenSandbox) -> None:

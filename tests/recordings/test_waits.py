@@ -227,14 +227,6 @@ def behind_its_back(session: Session, name: str, value: Any) -> None:
     waits.waiting = waiting
 
 
-@pytest.mark.modules("numpy")
-def test_random_numbers_of_numpy_are_the_same_again(desk: Desk) -> None:
-    policy = Policy.load("data-analysis").replace(tools={"approval": ["pay"]})
-    with Sandbox(policy, tools=[desk.pay], approval=desk.approval, spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("import numpy as np\npay(int(np.random.randint(10**9)))").outcome == "waiting"
-        assert session.answer(Allow()).ok
-
-
 def test_nothing_else_changes_the_state_meanwhile(session: Session) -> None:
     session.run("x = 1")
     session.checkpoint("before")

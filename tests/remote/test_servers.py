@@ -22,7 +22,7 @@ from safeexec.remote import http
 from safeexec.remote.pipe import PipeWire
 from safeexec.remote.wire import raised
 from tests.alone import alone
-from tests.footprint import gone, until
+from tests.footprint import gone
 from tests.remote.commands import command, nobody
 from tests.servers.serving import needs_server, serving
 
@@ -124,28 +124,6 @@ async def test_a_server_that_reads_slowly_holds_no_event_loop() -> None:
         assert not step.done()
         server.resume()
         assert (await step).ok
-
-
-def test_closing_it_stops_what_still_runs() -> None:
-    before = set(psutil.Process().children(recursive=True))
-    sandbox = connect(command=command())
-    session = sandbox.session()
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            session.run("while True: pass", timeout=60)
-        except SandboxClosed as error:
-            failed.append(error)
-
-    running = threading.Thread(target=run)
-    running.start()
-    until(lambda: session._core._calls._wire._calls._pending)  # type: ignore[attr-defined]
-    family = set(psutil.Process().children(recursive=True)) - before
-    sandbox.close()
-    running.join()
-    assert len(failed) == 1
-    gone(family)
 
 
 def test_one_that_nobody_holds_any_more_ends_and_a_program_leaves_nothing() -> None:

@@ -26,20 +26,6 @@ def test_the_way_to_a_number(session: Session, workers: int) -> None:
     assert session.run("x").value == 1
 
 
-@pytest.mark.profile("confined-python")
-def test_files_belong_to_the_state(session: Session) -> None:
-    session.write_file("n", b"0")
-    write = "n = int(open('n').read())\nwith open('n', 'w') as f: f.write(str(n + {}))\ndel n, f"
-    options = [write.format(number) for number in (1, 2)] + ["with open('n', 'w') as f: f.write('2')\ndel f"]
-
-    def score(session: Session) -> float:
-        return float(session.read_file("n"))
-
-    with search(session, options, score, method="beam", width=2, depth=2) as found:
-        assert found.best is not None and found.score == 4 and found.best.read_file("n") == b"4"
-    assert session.read_file("n") == b"0"
-
-
 def test_a_process_that_is_killed_costs_one_program(session: Session) -> None:
     def score(session: Session) -> float:
         value = session.get("x")

@@ -1,12 +1,8 @@
-import copy
 import datetime as dt
-import io
 
 import pandas as pd
 from openpyxl import Workbook, load_workbook
-from openpyxl.comments import Comment
-from openpyxl.styles import Font, NamedStyle, PatternFill
-from openpyxl.utils import column_index_from_string, get_column_letter
+from openpyxl.styles import Font, PatternFill
 from openpyxl.utils.dataframe import dataframe_to_rows
 
 book = Workbook()
@@ -20,16 +16,10 @@ sheet["B5"].number_format = "0.00"
 for cell in sheet[1]:
     cell.font = Font(bold=True, color="FFFFFF")
     cell.fill = PatternFill("solid", fgColor="4472C4")
-bigger = copy.copy(sheet["A1"].font)
-sheet["A2"].style = NamedStyle(name="note", font=Font(italic=True))
-sheet["A1"].comment = Comment("the region", "me")
 second = book.create_sheet("Frame")
 for row in dataframe_to_rows(pd.DataFrame({"a": [1, 2], "b": ["x", None]}), index=False):
     second.append(row)
 book.save("book.xlsx")
-buffer = io.BytesIO()
-book.save(buffer)
-print(bigger.size, bigger.b, buffer.getvalue()[:2], get_column_letter(28), column_index_from_string("AB"))
 
 read = load_workbook("book.xlsx")
 print(list(load_workbook("book.xlsx", read_only=True)["Frame"].values))

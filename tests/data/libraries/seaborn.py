@@ -14,9 +14,6 @@ for number, draw in enumerate(
         lambda: sns.lineplot(df, x="x", y="y", hue="kind"),
         lambda: sns.scatterplot(df, x="x", y="y", hue="kind", style="half", size="y"),
         lambda: sns.histplot(df, x="y", hue="kind", multiple="stack", kde=True),
-        lambda: sns.barplot(df, x="kind", y="y", estimator="median", errorbar=None),
-        lambda: sns.regplot(df, x="x", y="y", ci=None),
-        lambda: sns.heatmap(df[["x", "y"]].corr(), annot=True, cmap="viridis"),
     )
 ):
     plt.figure(figsize=(3, 2))
@@ -28,11 +25,9 @@ grid.map_dataframe(sns.scatterplot, x="x", y="y")
 grid.set_titles("{col_name}").savefig("grid.png")
 print([axes.get_title() for axes in grid.axes.flat])
 plt.close("all")
-sns.lmplot(df, x="x", y="y", hue="kind", ci=None, height=2)
 sns.pairplot(df, hue="kind", height=1.5).savefig("pairs.png")
 plt.close("all")
 so.Plot(df, x="x", y="y", color="kind").add(so.Line(), so.Agg()).add(so.Dot()).label(x="time").save("objects.png")
 plt.close("all")
 print(sorted(os.listdir(".")), os.path.getsize("objects.png") > 1000)
-print(sns.color_palette("husl", 3).as_hex(), sns.axes_style()["axes.grid"])
 sns.scatterplot(df, x="nothing", y="y")

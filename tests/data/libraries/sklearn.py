@@ -1,10 +1,10 @@
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris, make_regression
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,9 +20,5 @@ for model in (
     print(type(model).__name__, round(accuracy_score(yb, fitted.predict(b)), 4))
 print(GridSearchCV(SVC(), {"C": [0.1, 1]}, cv=3, n_jobs=-1).fit(X, y).best_params_)
 print(np.bincount(KMeans(3, n_init=3, random_state=0).fit(X).labels_))
-R, t = make_regression(60, 4, noise=3, random_state=0)
-for model in (LinearRegression(), Ridge(2.0), GradientBoostingRegressor(n_estimators=20, random_state=0)):
-    guess = model.fit(R, t).predict(R)
-    print(type(model).__name__, round(r2_score(t, guess), 4), round(mean_squared_error(t, guess), 2))
 print(TfidfVectorizer().fit_transform(["a cat", "a dog sat"]).toarray().round(3))
 SVC().predict(X)

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
-from statsmodels.stats.anova import anova_lm
 from statsmodels.tsa.arima.model import ARIMA
 
 warnings.simplefilter("ignore")
@@ -13,14 +12,11 @@ rng = np.random.default_rng(7)
 n = 120
 df = pd.DataFrame({"x": rng.normal(size=n), "z z": rng.uniform(1, 3, n), "g": list("abc") * (n // 3)})
 df["y"] = 1 + 2 * df["x"] - df["z z"] + df["g"].map({"a": 0.0, "b": 1.0, "c": 2.0}) + rng.normal(scale=0.3, size=n)
-df["won"] = (df["y"] + rng.normal(size=n) > 0).astype(int)
 
 X = sm.add_constant(df[["x", "z z"]])
 fit = sm.OLS(df["y"], X).fit()
 print(fit.params.round(6).to_dict(), round(fit.rsquared, 6), fit.pvalues.round(6).tolist(), fit.conf_int().round(4).values.tolist())
 print(fit.summary().tables[1])
-print(fit.get_prediction(X.head(2)).summary_frame().round(4))
-print(sm.Logit(df["won"], X).fit(disp=0).params.round(5).tolist(), sm.Probit(df["won"], X).fit(disp=0).params.round(5).tolist())
 
 
 def by_formula(data):
@@ -30,7 +26,6 @@ def by_formula(data):
 
 formula = by_formula(df)
 print(formula.params.round(5).to_dict())
-print(anova_lm(smf.ols("y ~ C(g)", df).fit(), typ=2).round(4))
 
 index = pd.date_range("2020-01-01", periods=n, freq="MS")
 t = np.arange(n)

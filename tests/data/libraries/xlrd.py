@@ -21,18 +21,10 @@ data = zlib.decompress(base64.b64decode(
 with open("sales.xls", "wb") as file:
     file.write(data)
 
-# 1 and 2: a workbook of the workspace, and of bytes
 book = xlrd.open_workbook("sales.xls")
 print(book.nsheets, book.sheet_names(), book.datemode, book.biff_version, book.user_name)
-# 3: cells, rows, columns
-sheet = book.sheet_by_name("Sales")
-print(sheet.nrows, sheet.ncols, sheet.cell_value(1, 0), sheet.cell(1, 1), sheet.row_values(2), sheet.col_values(1, 1, 3))
-# 7: formats
-# 9: with pandas
 frame = pd.read_excel("sales.xls", sheet_name="Sales", nrows=2)
 print(frame, frame["day"].dt.year.tolist(), pd.ExcelFile("sales.xls").sheet_names)
-# 10: what is no workbook
-print(xlrd.inspect_format("sales.xls"))
 try:
     xlrd.open_workbook(file_contents=b"a,b\n1,2\n")
 except xlrd.XLRDError as error:

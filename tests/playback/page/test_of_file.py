@@ -23,16 +23,13 @@ def test_a_transcript_with_its_pictures_its_verdicts_and_a_broken_line(tmp_path:
     assert [node.title for node in page.nodes] == ["the task: add <b>", "the model: I add.", "1 + 1"]
     assert dict(page.facts) == {"model": "m", "policy": "standard"}
     # A URL of another kind is no picture, and nothing of a stranger's is written into the page.
-    path = tmp_path / "t.jsonl"
     shown = b', "pictures": ["data:image/png;base64,iVBORw0KGgo=", "data:text/html,<script>alert(1)</script>"]}'
     path.write_bytes(TASK + STEP.replace(b"}", shown))
     picture, other = page_of(path).nodes[1].displays
     assert "data:image/png;base64,iVBORw0KGgo=" in picture and "script" not in other
-    path = tmp_path / "t.jsonl"
     steps = [STEP.replace(b"}", b', "verdict": "%s"}' % verdict) for verdict in (b"rolled back", b"committed")]
     path.write_bytes(TASK + b"".join(steps) + steps[0].replace(b'"ok"', b'"error"'))
     assert [node.outcome for node in page_of(path).nodes[1:]] == ["rolled back", "committed", "error"]
-    path = tmp_path / "t.jsonl"
     path.write_bytes(TASK + b"{}\n")
     with pytest.raises(RecordingError, match=r"t\.jsonl:2"):
         page_of(path)

@@ -44,14 +44,6 @@ def step(number: int, since: int | None, **more: Any) -> list[dict[str, Any]]:
     return [run, {"kind": "result", "session": 1, "step": number, "now": number, "outcome": "ok", **known, **more}]
 
 
-def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
-    found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), *step(3, None), *step(4, 3)))
-    assert [doing.step for doing in found.doings] == [1, 2]
-    assert (found.now, found.step, found.lost, found.unended) == (2, 4, [3, 4], [])
-    assert [one.run.source for one in found.undone] == ["x = 3", "x = 4"]
-    assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
-
-
 def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> None:
     def calls(number: int) -> list[dict[str, Any]]:
         where = {"session": 1, "step": number}

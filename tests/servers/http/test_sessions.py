@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -98,14 +97,14 @@ def events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
             yield name, json.loads(text)
 
 
-def test_output_is_told_while_a_step_runs(bob: httpx.Client, session: str) -> None:
-    body = {"source": "print('a')\nwhile True: pass", "stream": True}
+def test_output_is_told_while_a_step_runs_and_a_client_that_leaves_stops_it(bob: httpx.Client, session: str) -> None:
+    body = {"source": "print('a')\nwhile True: pass", "stream": True, "timeout": 60}
     with bob.stream("POST", f"{session}/run", json=body) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         first = next(events(answer))
+        assert problem(bob, f"{session}/run", source="1") == (409, "SessionBusy")
     assert first == ("session.output", {"session": session.rpartition("/")[2], "stream": "stdout", "text": "a\n"})
-    while problem_or_none(bob, f"{session}/variables") == "SessionBusy":
-        pass
+    until(lambda: problem_or_none(bob, f"{session}/variables") != "SessionBusy", 30.0)
 
 
 def test_what_is_printed_begins_no_event_and_a_silent_step_begins_its_answer(bob: httpx.Client, session: str) -> None:
@@ -122,38 +121,8 @@ def test_what_is_printed_begins_no_event_and_a_silent_step_begins_its_answer(bob
     assert problem(bob, "/v1/sessions/none/run", source="1", stream=True) == (404, "SessionClosed")
 
 
-def test_two_clients_of_one_session(server: Server, bob: httpx.Client, session: str) -> None:
-    stopped: list[Any] = []
-    step = {"source": "x = 1\nwhile True: pass", "timeout": 60}
-
-    def other() -> None:
-        with server.client(BOB) as client:
-            while (answer := client.post(f"{session}/run", json=step)).status_code == 409:
-                continue  # the question below was faster
-            stopped.append(answer.json()["outcome"])
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    until(lambda: not thread.is_alive() or problem_or_none(bob, f"{session}/variables") == "SessionBusy")
-    assert problem(bob, f"{session}/run", source="1") == (409, "SessionBusy")
-    assert call(bob, f"{session}/cancel") == {"cancelled": True}
-    thread.join()
-    assert stopped == ["cancelled"]
-    assert call(bob, f"{session}/variables") == {"variables": []}
-
-
 def problem_or_none(client: httpx.Client, path: str) -> str | None:
     return client.post(path, json={}).json().get("type")  # type: ignore[no-any-return]
-
-
-def test_a_client_that_leaves_stops_its_step(bob: httpx.Client, session: str) -> None:
-    call(bob, f"{session}/run", source="x = 1")
-    for stream in (False, True):
-        body = {"source": "x = 2\nwhile True: pass", "timeout": 60, "stream": stream}
-        with pytest.raises(httpx.ReadTimeout), bob.stream("POST", f"{session}/run", json=body, timeout=1) as answer:
-            list(events(answer))
-        until(lambda: problem_or_none(bob, f"{session}/variables") != "SessionBusy")
-        assert call(bob, f"{session}/get", name="x")["value"] == 1
 
 
 def test_a_request_with_an_id_runs_once_also_when_its_client_leaves(bob: httpx.Client, session: str) -> None:
