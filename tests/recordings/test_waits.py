@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -180,18 +179,6 @@ def test_a_tool_puts_itself_off_and_a_step_is_given_up(session: Session) -> None
     assert [(call.tool, call.outcome) for call in session.cancel_waiting()] == [("price", "ok"), ("price", "ok")]
     assert session.run("total").value == 1
     assert session.waiting_for is None
-
-
-def test_a_tool_may_return_later_and_be_asynchronous() -> None:
-    calls = iter([Later("busy"), "done"])
-
-    async def work() -> Any:
-        await asyncio.sleep(0)
-        return next(calls)
-
-    with Sandbox("calculator", tools=[work], spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("work()").outcome == "waiting"
-        assert session.answer(Allow()).value == "done"
 
 
 @pytest.mark.parametrize(
