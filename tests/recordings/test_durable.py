@@ -592,6 +592,20 @@ def test_a_full_disk_undoes_the_step(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
+def test_idle_sessions_are_left_to_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path, idle_seconds=0.05, max_sessions=1) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import random\nx = [random.random()]\ny = x")
+        value = session.get("x")
+        until(lambda: not sandbox.stats().open)
+        with Sandbox("calculator", store=tmp_path / "store") as other:
+            assert other.session_for("ada").run("x.append(1)\nx is y").value is True
+        assert session.get("x") == [*value, 1]
+        assert sandbox.session_for("ada").run("x is y").value is True
+        until(lambda: not sandbox.stats().open)
+        sandbox.session_for("ben").run("1").check()  # it has its place
+
+
 def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path, sandbox_for: OpenSandbox) -> None:
     labels = ["a/b", "..", "ü", "%2E", "x" * 60]
     with stored(tmp_path) as sandbox:
