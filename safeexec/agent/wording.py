@@ -50,6 +50,11 @@ def _spaced(found: re.Match[str]) -> str:
     return items if grouped else items.replace(",", ", ")
 
 
+def _repeated(digits: str) -> str:
+    """Return digits of a repeating decimal, fewer than a float has."""
+    return (digits * 12)[:12] + "…"
+
+
 _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r"\\mathbb\s?\{R\}"), "ℝ"),
     (re.compile(r"\bplus[/-]minus\b", re.IGNORECASE), "±"),
@@ -63,7 +68,8 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r"(?<![\w.])(\d{1,3})\s?h\s?(\d\d)(?![\w:])"), r"\1 h \2 min"),
     (re.compile(r"((?:π|\\pi|\bpi)(?:\s?/\s?\d{1,3})?[}$]{0,2}|\d?\.\d{1,20})\s?rad(?:ians)?\b"), r"\1"),
     (re.compile(r"[{(\[][-−]?\d[^{}()\[\]\s]{1,200}[\\})\]]"), _spaced),
-    (re.compile(r"\\overline\s?\{(\d{1,30})\}|(?<=\d)\s?\(?(?:repeating|recurring)\)?(?!\w)"), r"\1…"),
+    (re.compile(r"(\.\d{0,30})\\overline\s?\{(\d{1,30})\}"), lambda found: found[1] + _repeated(found[2])),
+    (re.compile(r"(\.)(\d{1,30})\s?\(?(?:repeating|recurring)\)?(?!\w)"), lambda found: found[1] + _repeated(found[2])),
     (re.compile(r",? \(?(?:which is )?Euler['’]s (?:number|constant)\)?"), ""),
     (re.compile(r"(%| percent) of (?:the time|all cases)\b"), r"\1"),
     (re.compile(r"([})\]]),(?=[{(\[])"), r"\1, "),

@@ -39,7 +39,7 @@ def forms(name: str) -> tuple[list[str], list[str]]:
     return [line for line in kept[1:heading] if line], [line for line in kept[heading + 1 :] if line]
 
 
-@pytest.mark.parametrize("numbers", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("numbers", [1, pytest.param(len(COMPUTED), marks=pytest.mark.slow)])
 def test_what_says_something_else_is_not_verified(numbers: int) -> None:
     """Each form, with so many of the values."""
     phrases, sentences = forms("said_wrong.txt")
