@@ -202,14 +202,10 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         found = attribute_of(type(owner), other)
         called = "(...)" if _is_called(failure) and (found is MISSING or callable(found)) else ""
         yield f"Use `{repr(other) if tree is None else f'{text}.{other}{called}'}`."
-    series, of_array = library_class("Series"), kind == "numpy.ndarray" and not nearest(name, public_names(owner))
-    if kind == "pandas.GroupBy" and tree is not None and callable(attribute_of(series, name)):
+    if kind == "pandas.GroupBy" and tree is not None and callable(attribute_of(library_class("Series"), name)):
         yield f"A group has it as a Series: `{text}.apply(lambda part: part.{name}(...))`, of one column."
-    if of_array and name in members_of(list):
-        yield f"An array has a fixed size and no `{name}`: make a list of it first, `values = {text}.tolist()`, or join arrays, `np.concatenate([a, b])`."
-    if of_array and type(owner) is library_class("ndarray", "numpy") and callable(attribute_of(series, name)):
-        made = "pd.Series" if owner.ndim == 1 else "pd.DataFrame"
-        yield f"Make a table of it first: `{made}({text}).{name}(...)` (with `import pandas as pd`)."
+    if kind == "numpy.ndarray" and not nearest(name, public_names(owner)):
+        yield from _of_array(name, owner, text)
     if kind == "pandas.Series" and not _is_called(failure):
         yield label_hint(name, owner)
     if kind in ("pandas.Series", "pandas.DataFrame"):
@@ -219,6 +215,15 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         yield column_hint(name, same, text)
     if nearest(name, columns) and not nearest(name, public_names(owner)):
         yield column_hint(name, columns, text)
+
+
+def _of_array(name: str, owner: Any, text: str) -> Iterator[str]:
+    """Yield hints for what a list or a column has, and an array lacks."""
+    if name in members_of(list):
+        yield f"An array has a fixed size and no `{name}`: make a list of it first, `values = {text}.tolist()`, or join arrays, `np.concatenate([a, b])`."
+    if type(owner) is library_class("ndarray", "numpy") and callable(attribute_of(library_class("Series"), name)):
+        made = "pd.Series" if owner.ndim == 1 else "pd.DataFrame"
+        yield f"Make a table of it first: `{made}({text}).{name}(...)` (with `import pandas as pd`)."
 
 
 def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str | None]:

@@ -69,16 +69,7 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         for known in (keyword, *slips):
             if known in table:
                 yield table[known]
-    names = _parameters(failure, said)
-    if failure.callee is not MISSING and (other := _complaining(failure, said)) is not MISSING:
-        names += parameters(other)  # of a line that plt.plot([1, 2], colour='red') draws
-    if type(failure.callee) is type(len):  # max([1], keys=len)
-        names += re.findall(r"(\w+)=", str(failure.callee.__doc__).partition("\n\n")[0])
-    for frame in failure.libraries[:3]:
-        if not str(frame.f_globals.get("__name__", "")).startswith("safeexec."):  # ours carries the call of a tool
-            names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-    skipped = ("self", "cls", "args", "kwargs", keyword)  # `keyword`: what passes it on
-    names = [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
+    names = [name for name in _keywords(failure, said) if name != keyword]  # else what passes it on
     plain = keyword.removeprefix("n_")  # n_tree= is one of the `trees`
     words = (keyword, plain, f"{plain}s", *misspelt(keyword, KEYWORDS))
     known = [name for word in words for name in KEYWORDS.get(word, ()) if name in names]
@@ -100,6 +91,20 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     )
     maybe = f"what is meant is often called {meant}" if meant else "leave it out"
     yield f"`{target}` has no argument `{keyword}`: {maybe}, or give the value by position."
+
+
+def _keywords(failure: Failure, said: str) -> list[str]:
+    """Return the names of arguments that the call takes, and those of the functions that it leads to."""
+    names = _parameters(failure, said)
+    if failure.callee is not MISSING and (other := _complaining(failure, said)) is not MISSING:
+        names += parameters(other)  # of a line that plt.plot([1, 2], colour='red') draws
+    if type(failure.callee) is type(len):  # max([1], keys=len)
+        names += re.findall(r"(\w+)=", str(failure.callee.__doc__).partition("\n\n")[0])
+    for frame in failure.libraries[:3]:
+        if not str(frame.f_globals.get("__name__", "")).startswith("safeexec."):  # ours carries the call of a tool
+            names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
+    skipped = ("self", "cls", "args", "kwargs")
+    return [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
 
 
 def _parameters(failure: Failure, said: str) -> list[str]:

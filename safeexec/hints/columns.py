@@ -183,19 +183,9 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if labels:
             yield f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
         yield f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
-    for column in [column for column in frame.columns[:_MOST_LABELS] if type(column) is tuple]:
-        if wanted and wanted[0] in ("_".join(map(str, column)), " ".join(map(str, column))):
-            yield f"The columns have several levels: use `{text}[{column!r}]`."
-    levels = frame.index.names if type(frame) is library_class("DataFrame") else ()
     if failure.called == "drop" and not wanted and type(key) is str and len(frame):
         yield f"There is no row with that label: they go from `{frame.index[0]!r}` to `{frame.index[-1]!r}`; columns are left out with `{text}.drop(columns=['name'])`."
-    rows = frame.index[:_MOST_LABELS].tolist() if type(frame) is library_class("DataFrame") and not labels else []
-    for name in [name for name in wanted[:1] if name not in columns]:
-        if name in rows:  # df.describe()['mean']
-            yield f"{name!r} is the label of a row: rows are taken with `.loc[{name!r}]`."
-    for name in wanted:
-        if name in [level for level in levels if type(level) is str]:
-            yield f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    yield from _in_levels_or_index(frame, wanted, text, labels=labels)
     if failure.called.startswith("merge") and wanted:
         lacking = [other for frame in _frames(failure) if (other := columns_of(frame)) and wanted[0] not in other]
         yield from (
@@ -207,6 +197,22 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if labels and not _behind_comma(failure, missing) and not nearest(missing, columns):
             yield f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
         yield column_hint(missing, columns, text)
+
+
+def _in_levels_or_index(frame: Any, wanted: list[str], text: str, *, labels: bool) -> Iterator[str]:
+    """Yield hints for names that columns of several levels, rows or the index have. `labels`: rows were asked for."""
+    for column in [column for column in frame.columns[:_MOST_LABELS] if type(column) is tuple]:
+        if wanted and wanted[0] in ("_".join(map(str, column)), " ".join(map(str, column))):
+            yield f"The columns have several levels: use `{text}[{column!r}]`."
+    if type(frame) is not library_class("DataFrame"):
+        return
+    rows = [] if labels else frame.index[:_MOST_LABELS].tolist()
+    for name in [name for name in wanted[:1] if name not in columns_of(frame)]:
+        if name in rows:  # df.describe()['mean']
+            yield f"{name!r} is the label of a row: rows are taken with `.loc[{name!r}]`."
+    for name in wanted:
+        if name in [level for level in frame.index.names if type(level) is str]:
+            yield f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
 
 
 def _behind_comma(failure: Failure, name: object) -> bool:
