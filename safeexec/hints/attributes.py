@@ -221,7 +221,8 @@ def _of_array(name: str, owner: Any, text: str) -> Iterator[str]:
     """Yield hints for what a list or a column has, and an array lacks."""
     if name in members_of(list):
         yield f"An array has a fixed size and no `{name}`: make a list of it first, `values = {text}.tolist()`, or join arrays, `np.concatenate([a, b])`."
-    if type(owner) is library_class("ndarray", "numpy") and callable(attribute_of(library_class("Series"), name)):
+    is_table = type(owner) is library_class("ndarray", "numpy") and owner.ndim in (1, 2)
+    if is_table and callable(attribute_of(library_class("Series"), name)):
         made = "pd.Series" if owner.ndim == 1 else "pd.DataFrame"
         yield f"Make a table of it first: `{made}({text}).{name}(...)` (with `import pandas as pd`)."
 

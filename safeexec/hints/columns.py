@@ -183,7 +183,8 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
         if labels:
             yield f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
         yield f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
-    if failure.called == "drop" and not wanted and type(key) is str and len(frame):
+    exact = type(frame) is library_class("DataFrame")
+    if exact and failure.called == "drop" and not wanted and type(key) is str and len(frame):
         yield f"There is no row with that label: they go from `{frame.index[0]!r}` to `{frame.index[-1]!r}`; columns are left out with `{text}.drop(columns=['name'])`."
     yield from _in_levels_or_index(frame, wanted, text, labels=labels)
     if failure.called.startswith("merge") and wanted:
@@ -206,7 +207,7 @@ def _in_levels_or_index(frame: Any, wanted: list[str], text: str, *, labels: boo
             yield f"The columns have several levels: use `{text}[{column!r}]`."
     if type(frame) is not library_class("DataFrame"):
         return
-    rows = [] if labels else frame.index[:_MOST_LABELS].tolist()
+    rows = [] if labels else [label for label in frame.index[:_MOST_LABELS] if type(label) is str]
     for name in [name for name in wanted[:1] if name not in columns_of(frame)]:
         if name in rows:  # df.describe()['mean']
             yield f"{name!r} is the label of a row: rows are taken with `.loc[{name!r}]`."

@@ -18,6 +18,7 @@ from safeexec.common.text import short_repr
 from safeexec.hints.columns import columns_of
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
+    CO_FUTURE_ANNOTATIONS,
     CO_VARARGS,
     MISSING,
     attribute_of,
@@ -142,8 +143,11 @@ def _is_named(failure: Failure, tree: ast.expr) -> bool:
 
 def _documented(function: Any, name: str) -> str:
     """Return what the documentation of a library's function says of a parameter, its type first; empty if nothing."""
+    said = re.escape(name)  # possessive: of the 10,000 names that a guest may write in a line, all others took 4 s
     item = name and re.search(
-        rf"^( *)(?:\w+, )*{re.escape(name)}(?:, \w+)* *:(.*\n(?:\1 +.*\n| *\n)*)", _about(function), re.MULTILINE
+        rf"^( *+)(?:(?!{said}\b)\w++, )*+{said}(?:, \w++)*+ *+:(.*\n(?:\1 ++.*\n| *+\n)*+)",
+        _about(function),
+        re.MULTILINE,
     )
     return item[2] if item else ""
 
@@ -159,7 +163,11 @@ def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
         value, about = failure.resolve(tree), _documented(failure.callee, name)
         first = about.partition("\n")[0]
         words = [*dict.fromkeys(_WORDS.findall(first if "{" in first or in_braces else about))]  # also 'C' and 'F'
-        named = _is_named(failure, tree) or re.search(rf"\b{name}\b", failure.message) or first.strip().startswith("{")
+        named = (
+            _is_named(failure, tree)
+            or re.search(rf"\b{re.escape(name)}\b", failure.message)
+            or first.strip().startswith("{")
+        )
         enough = len(words) > (1 if "{" in first else 2)  # fewer are examples: freq='D'
         if type(value) is str and not value.isdigit() and enough and value not in words and named:
             meant = "".join(f"did you mean `{name}={word!r}`? " for word in nearest(value, words))
@@ -167,14 +175,17 @@ def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
 
 
 def _argument(failure: Failure, function: Any, name: str, tree: ast.expr) -> str:
-    """Return an argument with its value, and the type that the function wants by its annotations or documentation."""
+    """Return an argument with its value, and the type that the function wants by its documentation, or by annotations
+    that are text: others are the guest's objects, or made by code of the guest when they are asked for.
+    """
     known = None if isinstance(tree, ast.Constant) else fact(failure.resolve(tree))
-    text = f"`{name}{'=' if name else ''}{failure.text_of(tree, '...')}`"
+    text = f"`{name}{'=' if name.isidentifier() else ''}{failure.text_of(tree, '...')}`"
     if known and not known.startswith("of type") and isinstance(tree, ast.Name | ast.Attribute | ast.Subscript):
         text += f" ({known})"
     written = _documented(function, name).partition("\n")[0].partition(", default")[0].strip()
-    if not written and type(function) is FunctionType:
-        written = str(function.__annotations__.get(name, ""))
+    if not written and type(function) is FunctionType and function.__code__.co_flags & CO_FUTURE_ANNOTATIONS:
+        annotation = function.__annotations__.get(name)
+        written = annotation if type(annotation) is str else ""
     return f"{text}, which is to be `{written}`" if 0 < len(written) <= _SHOWN and "array" not in written else text
 
 

@@ -157,6 +157,8 @@ def _not_imported(failure: Failure, name: str) -> str | None:
         module = "sympy"
     if name == "datetime" and _OF_THE_CLASS.match(failure.rest_of_line) and provides("datetime.datetime", plan):
         return "Import it first: `from datetime import datetime`."
+    if module.endswith(f".{name}") and member is None:  # metrics['loss'] = 1: a word like any other
+        return None
     exists = plan.mode == "restricted" or module in sys.stdlib_module_names or name in ALIASES
     if importable(module, plan) and exists:
         return f"Import it first: `import {module}{f' as {name}' if name in ALIASES else ''}`."

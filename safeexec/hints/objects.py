@@ -14,8 +14,8 @@ from safeexec.common.identity import class_name, dict_of, dict_of_module, module
 
 MISSING: Any = object()
 MAX_NAMES = 3000
-CO_VARARGS, CO_VARKEYWORDS, CO_COROUTINE = 0x04, 0x08, 0x80
-"""Flags of code objects, as `inspect` has them, which is not imported for this."""
+CO_VARARGS, CO_VARKEYWORDS, CO_COROUTINE, CO_FUTURE_ANNOTATIONS = 0x04, 0x08, 0x80, 0x1000000
+"""Flags of code objects, as `inspect` and `__future__` have them, which are not imported for this."""
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
