@@ -352,7 +352,7 @@ RULES = (
     HintRule("TypeError", "can only concatenate str|operand type.* for -: 'str' and 'str'", _text_and_number),
     HintRule("TypeError", _NO_ORDER, _other_operands),
     HintRule("ValueError StatisticsError", "empty|at least one", _used_up),
-    HintRule("ValueError", r"'?(.*?)'? is not a valid ", _by_member),
+    HintRule("ValueError", r"(?m)^'?(.*?)'? is not a valid ", _by_member),
     HintRule("TypeError", r"(?:isinstance|issubclass)\(\) arg 2", _hidden_type),
     HintRule("ValueError", _OUTSIDE, _domain),
 )

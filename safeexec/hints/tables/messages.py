@@ -38,11 +38,11 @@ OF_CALLS: tuple[HintRule, ...] = (
         "`{function}` takes a list, or several values: `{function}([1, 2, 3])`; a single number is used as it is.", calls=("sum", "min", "max", "any", "all", "sorted", "mean")),
     HintRule("TypeError", r"integer|float",
         "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.", calls=("linspace",)),
-    HintRule("TypeError", r"[\w.]+(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
+    HintRule("TypeError", r"[\w.](?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(?:\d+|one|no) (?:positional )?arguments?",
         "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair.", calls=("append",)),
     HintRule("TypeError", r"missing \d+ required positional argument: 'fp'",
         "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`.", calls=("dump",)),
-    HintRule("TypeError", r"\w+\(\) takes no arguments$|object\.__init__\(\) takes exactly one argument",
+    HintRule("TypeError", r"\w\(\) takes no arguments$|object\.__init__\(\) takes exactly one argument",
         "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
 )  # fmt: skip
 """The rules of wrong arguments, which say more than those of `calls` for any function."""
