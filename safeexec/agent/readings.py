@@ -74,7 +74,7 @@ def _counted(found: re.Match[str]) -> str:
 
 def _grouped(found: re.Match[str]) -> str:
     """Return 233.168 as 233168 in a sentence of a language that groups digits by points."""
-    groups = re.search(r"\b(?:es|son|ist|sind|beträgt|est|sont|è|são)\b", found.string)
+    groups = re.search(r"\b(?:es|ist|sind|beträgt|sont|è|são)\b", found.string)
     return found[1] + found[2] if groups else found[0]
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
+from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, quoted, same_name
 from safeexec.hints.choice import choose, importable, provides
 from safeexec.hints.failure import Failure, walk
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_module, module_name
@@ -54,8 +54,10 @@ def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None
     word, visible, member = re.escape(name), failure.visible_names(), re.match(r"\.(\w+)", rest)
     yield plan.hints.get(name)
     if member and plan.tools and (member[1] in plan.tools or name in TOOLS_OF_OTHERS):
-        tool = next(iter(nearest(member[1], plan.tools)), plan.tools[0])
-        yield f"Tools are called by their plain name: `{tool}(...)`."
+        tool = next(iter(nearest(member[1], plan.tools)), "")
+        of_variable = any(hasattr(kind, member[1]) for kind in (list, dict, set))  # functions.append(f)
+        yield f"Tools are called by their plain name: `{tool}(...)`." if tool else None
+        yield None if of_variable else f"Tools are called by their plain name: {quoted(plan.tools)}."
     if name in failure.lost_names:
         yield f"`{name}` was lost when the session was restored: assign it again before you use it."
     if name.startswith("__"):  # if __nam__ == '__main__':

@@ -228,6 +228,7 @@ def hint_for_member(module: str, name: str, plan: LanguagePlan, candidates: Iter
     home = ORIGINS.get(name) or next(parts, module)
     own = module.rpartition(".")[2]
     begun = [one for one in names if len(one) > 3 and name.startswith(one)]  # math.permutations is `perm`
+    # random.random_choice is `choice`, and heapq.push `heappush`
     same = same or [one for one in names if one in (name.removeprefix(f"{own}_"), f"{own.rstrip('q')}{name}")]
     elsewhere = names and home != module and not same and not begun and not same_name(name, names)
     if elsewhere and provides(f"{home}.{name}", plan):

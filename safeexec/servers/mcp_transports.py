@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -107,8 +107,9 @@ class _Client:
         self._over.set()
 
     async def _take(self, passed: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        async for line in self._input.lines():
-            await self._pass_on(await apart(len(line or b""), _message, line), passed)
+        with suppress(ConnectionError):
+            async for line in self._input.lines():
+                await self._pass_on(await apart(len(line or b""), _message, line), passed)
 
     async def _pass_on(
         self, message: JSONRPCMessage | bytes, passed: MemoryObjectSendStream[SessionMessage | Exception]

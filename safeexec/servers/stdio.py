@@ -72,15 +72,16 @@ class _Connection:
 
     async def _take(self) -> None:
         """Begin what is asked while there is room for its answer, to the end of the input; then wait for the rest."""
-        async for line in self._input.lines():
-            call = asyncio.create_task(self._answer(line))
-            self._calls.add(call)
-            call.add_done_callback(self._end)
-            while len(self._calls) >= MAX_CALLS or self._service.account.untaken >= MAX_UNREAD:
-                self._answered.clear()
-                await self._answered.wait()
-        if self._calls and not self._service.owned:
-            await asyncio.wait(self._calls)
+        with suppress(ConnectionError):
+            async for line in self._input.lines():
+                call = asyncio.create_task(self._answer(line))
+                self._calls.add(call)
+                call.add_done_callback(self._end)
+                while len(self._calls) >= MAX_CALLS or self._service.account.untaken >= MAX_UNREAD:
+                    self._answered.clear()
+                    await self._answered.wait()
+            if self._calls and not self._service.owned:
+                await asyncio.wait(self._calls)
 
     async def _answer(self, line: bytes | None) -> None:
         self._service.account.begin()

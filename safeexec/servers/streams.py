@@ -28,7 +28,7 @@ class Input:
 
     async def lines(self) -> AsyncIterator[bytes | None]:
         """Yield each line with something in it, the last one with or without its end; None for one that is too long.
-        Raises `SandboxError` for a file, or /dev/null.
+        Raises `SandboxError` for a file, or /dev/null, and `ConnectionError` where the client is gone.
         """
         while data := await self._piece():
             for line in self._lines.feed(data):
@@ -47,7 +47,7 @@ class Input:
             except PermissionError:
                 raise SandboxError(
                     "standard input is no pipe, socket or terminal: no client can be there. What a file asks is given "
-                    "by a pipe, as `cat FILE | safeexec serve --stdio`"
+                    "by a pipe: `cat FILE | …`"
                 ) from None
             try:
                 await there.wait()
@@ -57,8 +57,8 @@ class Input:
                 return os.read(self._fd, PIECE)
             except BlockingIOError:
                 continue  # another process has read it
-            except OSError:  # the other end of a socket, or the terminal, is gone
-                return b""
+            except OSError as error:  # the other end of a socket, or the terminal, is gone
+                raise ConnectionResetError(str(error)) from None
 
 
 class Output:

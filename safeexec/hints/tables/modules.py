@@ -168,7 +168,7 @@ ALIASES: dict[str, str] = {
     "go": "plotly.graph_objects",
     "sk": "sklearn", "sy": "sympy", "smp": "sympy", "mp": "mpmath", "it": "itertools", "ET": "xml.etree.ElementTree",
     "mdates": "matplotlib.dates", "mticker": "matplotlib.ticker", "optimize": "scipy.optimize",
-    "linalg": "scipy.linalg", "interpolate": "scipy.interpolate", "metrics": "sklearn.metrics", "datasets": "sklearn.datasets",
+    "linalg": "scipy.linalg", "interpolate": "scipy.interpolate", "metrics": "sklearn.metrics",
 }  # fmt: skip
 """The names under which everybody imports a module."""
 
