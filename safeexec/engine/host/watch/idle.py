@@ -67,7 +67,7 @@ class IdleSessions:
             return False
         sessions.replenish()
         for chore in sessions.chores:
-            with suppress(SandboxError):
+            with suppress(SandboxError, OSError):  # as below: without this thread no session rests any more
                 chore()
         awake = self._close_after is None or monotonic() < self._next
         if self._close_after is not None and not awake:
