@@ -87,9 +87,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield f"It takes its values by position: `{failure.rewritten(values, [one for one in given if one.arg in names], f'{target}(a, b)')}`."
     if names:
         yield f"`{target}` takes {quoted(names, _MOST_ARGUMENTS)}; leave `{keyword}=` out or use one of these."
-    meant = quoted(
-        {other: 0 for word in words for other in KEYWORDS.get(word, ()) if other != keyword}, _MOST_ARGUMENTS
-    )
+    others = dict.fromkeys(other for word in words for other in KEYWORDS.get(word, ()) if other != keyword)
+    meant = quoted(others, _MOST_ARGUMENTS)
     maybe = f"what is meant is often called {meant}" if meant else "leave it out"
     yield f"`{target}` has no argument `{keyword}`: {maybe}, or give the value by position."
 

@@ -86,13 +86,12 @@ def given(failure: Failure) -> str:
     if is_of_guest(type(callee)) or not (names or type(callee) in _FUNCTIONS or issubclass(type(callee), type)):
         return ""
     usage, _, says = (about := _about(callee)).strip().partition("\n")
-    ways = re.findall(r"^\w+\(.+\)(?= -+>|$)", f"{usage}\n{says}".partition("\n\n")[0], re.MULTILINE)
-    listed = re.findall(rf"^ +({re.escape(failure.called)}\(.*\))$", about, re.MULTILINE)
+    first, call_of_it = f"{usage}\n{says}".partition("\n\n")[0], rf"^ +({re.escape(failure.called)}\(.*\))$"
     if names:
         takes, says = f"takes ({', '.join(names[:_PARAMETERS])}{', ...' if len(names) > _PARAMETERS else ''})", usage
-    elif ways:  # in which functions of C are described
+    elif ways := re.findall(_SIGNATURE, first, re.MULTILINE):  # in which functions of C are described
         takes, says = f"is called so: {quoted(ways, 3)}", says.partition("\n\n")[2].strip().partition("\n")[0]
-    elif listed:  # plt.subplot(2, 2), which takes any arguments
+    elif listed := re.findall(call_of_it, about, re.MULTILINE):  # plt.subplot(2, 2), which takes any arguments
         takes, says = f"is called so: {quoted(listed, 3)}", usage
     else:
         return ""
@@ -111,6 +110,7 @@ def given(failure: Failure) -> str:
 
 _PARAMETERS, _SAID = 8, 120
 """Parameters of a function, and characters of its documentation, that a sentence has."""
+_SIGNATURE = r"^\w+\(.+\)(?= -+>|$)"
 _READ = 100_000
 """Characters of a documentation that are read: of pandas the longest has 30,000. A guest may write one of any length."""
 _NAMED = re.compile(r"['\"`](\w+)['\"`]|parameters: ([\w, ]+)")
@@ -160,7 +160,10 @@ def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
     in braces: df.to_dict(orient='rows')
     """
     for name, tree in _bound(failure) if not is_of_guest(type(failure.callee)) else ():
-        value, about = failure.resolve(tree), _documented(failure.callee, name)
+        value = failure.resolve(tree)
+        if type(value) is not str or value.isdigit():
+            continue
+        about = _documented(failure.callee, name)
         first = about.partition("\n")[0]
         words = [*dict.fromkeys(_WORDS.findall(first if "{" in first or in_braces else about))]  # also 'C' and 'F'
         named = (
@@ -169,7 +172,7 @@ def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
             or first.strip().startswith("{")
         )
         enough = len(words) > (1 if "{" in first else 2)  # fewer are examples: freq='D'
-        if type(value) is str and not value.isdigit() and enough and value not in words and named:
+        if enough and value not in words and named:
             meant = "".join(f"did you mean `{name}={word!r}`? " for word in nearest(value, words))
             yield f"{value!r} is none of its values: {meant}`{name}` takes {quoted(map(repr, words), 12)}."
 

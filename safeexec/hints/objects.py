@@ -37,6 +37,11 @@ def is_of_guest(obj: Any) -> bool:
     return bool(module_of(class_of(obj)) == "__main__")
 
 
+def is_class_of_guest(obj: Any) -> bool:
+    """Tell whether it is a class that the guest wrote."""
+    return issubclass(type(obj), type) and is_of_guest(obj)
+
+
 def is_of_python(kind: type) -> bool:
     """Tell whether the class is one of Python itself or of its standard library."""
     module = module_of(kind)

@@ -103,17 +103,16 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
     fetched, edits = coming(policy), _edits(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
-        top = module.partition(".")[0]
-        if _is_own(rule, policy) and top not in fetched:
-            lacking = lacking_part(module, meant) if is_module(module) else "the module is not installed"
-            if lacking and top not in sys.stdlib_module_names:
-                yield PolicyFinding(rule, path, lacking, harmless=True)
+        parts = chosen.refused if module in WORDS else ()  # what a line with `none` leaves out of it, too
+        for name, place in ((module, rule), *((part, policy.origin(f"{path}.{part}")) for part in parts)):
+            top = name.partition(".")[0]
+            if not _is_own(place, policy) or top in fetched or top in sys.stdlib_module_names:
+                continue  # a slip of the standard library is a mistake, and told as one
+            absent = "" if name in parts else "the module is not installed"
+            if lacking := lacking_part(name, meant) if is_module(name) else absent:
+                yield PolicyFinding(place, f"imports.{name}", lacking, harmless=True)
         if (row := refusals.of_module(module)) is not None:
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
-        for part in chosen.refused if module in WORDS else ():  # what a line with `none` leaves out of it, too
-            rule = policy.origin(f"{path}.{part}")
-            if _is_own(rule, policy) and is_module(part) and (lacking := lacking_part(part, meant)):
-                yield PolicyFinding(rule, f"imports.{part}", lacking, harmless=True)
         written = [*(chosen.names or ())]
         if chosen.names is None and module not in WORDS:  # what `add` writes to it shows in no selection
             written = edits[path]
@@ -121,7 +120,7 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
             row = refusals.of_name(module, name)
             if row is not None and not name_access(module, name, plan).allowed:
                 yield _finding(policy, f"{path}.{name}", f"it stays refused: {row.text}")
-            elif top in sys.stdlib_module_names and (there := _lacks(module, name)):
+            elif module.partition(".")[0] in sys.stdlib_module_names and (there := _lacks(module, name)):
                 is_word = name in ("all", "none")
                 hint = f"; write `{module}: {name}`" if is_word else meant.end(name, there)
                 yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")

@@ -30,12 +30,12 @@ class Input:
         """Yield each line with something in it, the last one with or without its end; None for one that is too long.
         Raises `SandboxError` for a file, or /dev/null, and `ConnectionError` where the client is gone.
         """
-        while data := await self._piece():
-            for line in self._lines.feed(data):
+        data = b"\n"
+        while data != b"":
+            data = await self._piece()
+            for line in self._lines.feed(data or b"\n"):  # the end of the input ends the last line
                 if line is None or line.strip():
                     yield line
-        if (line := self._lines.rest()) is None or line.strip():
-            yield line
 
     async def _piece(self) -> bytes:
         """Return what comes next; nothing at the end."""

@@ -14,7 +14,7 @@ from types import FunctionType
 
 from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
-from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_of_guest
+from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_class_of_guest, is_of_guest
 from safeexec.hints.refusals import without_network
 from safeexec.hints.rules import HintRule
 
@@ -113,7 +113,7 @@ def operator_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         yield "`sum` adds numbers: take one out of each item, `sum(item.value for item in values)`."
     for kind, side in (match[2], ""), (match[3], "r"):  # 1 + money asks the right one: `__radd__`
         method = f"__{side}{_OPERATORS.get(sign, sign)}__"
-        if issubclass(type(found := failure.lookup(kind)), type) and is_of_guest(found):
+        if is_class_of_guest(failure.lookup(kind)):
             yield f"Define `{method}` in `{kind}`, `def {method}(self, other):`, or compute with what it holds."
     yield f"`{sign}` has no meaning for `{match[2]}` and `{match[3]}`: convert one of them, or take a value out of it."
 
@@ -126,7 +126,7 @@ def method_of_builtin(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Yield the method that a class of the program lacks for a builtin."""
     method = f"__{failure.called}__"
     for kind in map(failure.lookup, re.findall(r"\w+", failure.message)):
-        if issubclass(type(kind), type) and is_of_guest(kind) and attribute_of(kind, method) is MISSING:
+        if is_class_of_guest(kind) and attribute_of(kind, method) is MISSING:
             yield f"`{failure.called}(x)` calls `x.{method}()`, which `{class_name(kind)}` lacks: define it there, or take a value out of the object by its name."
 
 

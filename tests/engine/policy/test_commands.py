@@ -78,6 +78,11 @@ def test_check_looks_at_what_changes_nothing(capsys, mine, text, status, finding
     assert (found, finding in err) == (status, True), err
 
 
+def test_a_slip_in_what_is_left_out_is_told_once(capsys, mine):
+    err = run(capsys, "policy", "check", mine("imports: {any: {except: [json.decodr, msgspec.jsn]}}"))[2]
+    assert (err.count("decodr"), err.count("jsn"), err.count("json has no module")) == (0, 1, 1), err
+
+
 def test_check_imports_no_module_that_acts_then(mine, monkeypatch, tmp_path):
     """A stranger's policy had `venv.__main__` make an environment of each argument, and could open a browser."""
     monkeypatch.chdir(tmp_path)
