@@ -14,7 +14,7 @@ import msgspec
 
 from safeexec.common.text import can_be_name, type_name
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
 from safeexec.protocol.values.format import Scalar
 from safeexec.protocol.values.objects import plain_of

@@ -24,8 +24,8 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.common.version import VERSION
 from safeexec.engine.host.files import state_file
-from safeexec.engine.host.session.checks import checked_source
 from safeexec.engine.host.session.history import FRESH, State
+from safeexec.engine.host.session.steps import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED, Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending, worked
 from safeexec.engine.host.watch.lineage import wait_and_close

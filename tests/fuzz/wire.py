@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.conversation import ANSWERING, FREEZING, IDLE, RUNNING, STARTING, Conversation
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import (
+    ANSWERING,
+    FREEZING,
+    IDLE,
+    RUNNING,
+    STARTING,
+    Conversation,
+    FrameReader,
+    frame,
+)
 from safeexec.protocol.values import decode, encode
 from tests.fuzz.mutation import drawn, edited, mutated
 from tests.fuzz.target import Holds, Target, plain

@@ -11,8 +11,7 @@ from safeexec import Session
 from safeexec.engine.host.waiting import drive
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.conversation import ANSWERING, RUNNING, STARTING, Conversation
-from safeexec.protocol.framing import frame
+from safeexec.protocol.conversation import ANSWERING, RUNNING, STARTING, Conversation, frame
 
 TOKEN = bytes(range(8))
 LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARACTERS + 1)

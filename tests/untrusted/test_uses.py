@@ -87,7 +87,7 @@ BOUND = {
     "engine/host/files/tree.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace_root.py": "directories that a host of this user has made, listed once at the start",
-    "engine/host/session/sources.py": "the start of a source, in one pass",
+    "engine/host/session/supervisor.py": "the start of a source, in one pass",
     "engine/host/session/output.py": "pages of output, in one pass for marks of ten bytes",
     "api/packages.py": "RECORD, head and report of packages, sizes first, line by line; starts pip",
     "toolkit/ready_made.py": "files below allowed directories, through no last link; URLs of 8,192 characters",

@@ -10,7 +10,7 @@ import msgspec
 
 from safeexec.common.own import os, select
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import FrameReader, frame
 
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""

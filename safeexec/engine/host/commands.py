@@ -12,14 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.startup.programs import locate
 from safeexec.engine.host.waiting import Core, worked
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.account import Subject
 from safeexec.engine.host.watch.accountant import accountant
-from safeexec.engine.host.watch.clock import Watch
+from safeexec.engine.host.watch.clock import Watch, timeout_of
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtocolError
@@ -119,8 +118,9 @@ def run(
         watch = Watch(channel, limits, seconds, (out, err), command.room)
         accountant().add(command)
 
-        def cpu() -> float:
-            return max(command.account.cpu_seconds, watch.cpu_seconds())
+        def spent() -> tuple[float, float]:
+            wall, cpu = watch.spent()
+            return wall, max(command.account.cpu_seconds, cpu)
 
         try:
             if group is not None:
@@ -129,11 +129,12 @@ def run(
             outcome, status, message = yield from _end(channel, command, watch)
             # The program is gone or will be: what it has printed until now is all there is.
             printed, warned = out.text(most), err.text(most)
-            usage = Usage((monotonic() - watch.started) * 1e3, cpu() * 1e3, 0.0, printed.size + warned.size)
+            wall, cpu = spent()
+            usage = Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size)
             cut = printed.left_out > 0 or warned.left_out > 0
             return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
         finally:
-            command.cpu_seconds = cpu()
+            _, command.cpu_seconds = spent()
             accountant().remove(command)
             # Nothing of a command outlives it: neither the program nor what it started.
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Formula, Opaque, Scalar
 from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, refuse_if, unpack_list

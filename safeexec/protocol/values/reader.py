@@ -13,7 +13,7 @@ import msgspec
 
 from safeexec.common.text import from_utf_8
 from safeexec.errors import ProtocolError
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
 

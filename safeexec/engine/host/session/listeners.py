@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from safeexec.results import Display
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.output import OnOutput
+    from safeexec.engine.host.session.output import OnOutput, OutputFile, SessionOutput
+
+    Streams = tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]
 
 OnDisplay = Callable[[Display], object]
 OnProgress = Callable[[str, float, "float | None"], object]
@@ -23,6 +25,12 @@ class Listeners(NamedTuple):
     stderr: OnOutput | None = None
     display: OnDisplay | None = None
     progress: OnProgress | None = None
+
+    def streams(self, printed: SessionOutput) -> Streams:
+        """Return the streams that somebody listens to, and who."""
+        heard = ((printed.stdout, (self.stdout, self.output)), (printed.stderr, (self.stderr, self.output)))
+        kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
+        return tuple((file, ears) for file, ears in kept if ears)
 
 
 NOBODY = Listeners()

@@ -245,15 +245,13 @@ class SessionProcesses:
         copies, history = self.copies, self.history
         if history.uncertain:
             copies.see()
-        entry = None if request is None else _entry_of(request, did)
-        next_copy, size = None, 0
+        entry, size = (None, 0) if request is None else _entry_of(request, did)
+        next_copy = None
         if entry is None:
             self.copying.looked_at = False  # what a look has changed is in the copy
             next_copy = None if copies.next is None else copies.take_next()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # a child that lies: its step is neither repeated nor copied
-        else:
-            size = _size_of(entry)
         if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=next_copy):
             self.release(gone)
         return entry is not None
@@ -443,20 +441,15 @@ class SessionProcesses:
         return has_ended(runner.channel.pidfd)
 
 
-def _entry_of(request: Any, did: int) -> m.JournalEntry | None:
-    """Return the entry for a request that the process says can be repeated; None where the host has not kept all that
-    the step was given (standard input, arguments). `did`: a number for what it did, to which a repetition must come
-    too.
+def _entry_of(request: Any, did: int) -> tuple[m.JournalEntry | None, int]:
+    """Return the entry for a request that the process says can be repeated, and how many bytes it holds: the source of
+    a step, or the value that the host has set. No entry where the host has not kept all that the step was given
+    (standard input, arguments). `did`: a number for what it did, to which a repetition must come too.
     """
     if type(request) is m.Assign or type(request) is m.Remove:
-        return m.JournalEntry(request, did)
+        return m.JournalEntry(request, did), len(getattr(request, "value", b""))
     if type(request) is not m.Execute or request.stdin or request.argv is not None or request.copied:
-        return None
+        return None, 0
     plain = not (request.shows or request.frames)
-    return m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
-
-
-def _size_of(entry: m.JournalEntry) -> int:
-    """Return how many bytes an entry holds: the source of a step, or the value that the host has set."""
-    request = entry.request
-    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
+    entry = m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
+    return entry, len(request.source)

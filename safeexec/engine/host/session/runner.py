@@ -22,7 +22,7 @@ from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.host.watch.lineage import Lineage
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.model import Limits

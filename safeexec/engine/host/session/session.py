@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.files import SessionFiles
 from safeexec.engine.host.session.processes import SessionProcesses
@@ -38,6 +37,7 @@ from safeexec.engine.host.session.variables import Variables
 from safeexec.engine.host.session.way_back import WayBack
 from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, given_up
 from safeexec.engine.host.watch import accountant, control_groups, lineage
+from safeexec.engine.host.watch.clock import timeout_of
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism

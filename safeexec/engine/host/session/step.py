@@ -27,7 +27,7 @@ from safeexec.engine.host.session.decode import (
     told_bytes,
 )
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
-from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
+from safeexec.engine.host.session.output import NOTHING, Printed
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
@@ -37,12 +37,13 @@ from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import TooMuch
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.printed import EVERYWHERE
 from safeexec.results import Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
+    from safeexec.engine.host.session.listeners import Streams
     from safeexec.engine.host.session.standard_input import StandardInput
     from safeexec.engine.host.waiting import First
 
@@ -81,13 +82,13 @@ class Step(Struct, eq=False):
     _answer_tool: AnswerTool | None = None
     """None for a request that may call no tool."""
     _listeners: Listeners = NOBODY
+    _streams: Streams = ()
+    """The streams that somebody listens to, and who."""
     calls_before: int = 0
     """How many calls of tools the session had made before it."""
     woke: float = 0.0
     """Seconds before it in which its process was brought back."""
     value: Any = None
-    _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
-    """The streams that somebody listens to, and who."""
     _told: dict[str, Any] = {}
     """The fields of its result that it has told itself and that may be large."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
@@ -114,16 +115,6 @@ class Step(Struct, eq=False):
     _secured: bool = False
     """True once the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
-    def __post_init__(self) -> None:
-        if self._listeners is not NOBODY:
-            output, stdout, stderr, *_ = self._listeners
-            heard = (
-                (self._processes.output.stdout, (stdout, output)),
-                (self._processes.output.stderr, (stderr, output)),
-            )
-            kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
-            self._streams = tuple((file, ears) for file, ears in kept if ears)
-
     def run(self, request: Struct, copy_socket: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
         """Send the request, with the socket of its next copy if the process has none, and wait for its end. A `Verdict`
         when it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
@@ -148,7 +139,7 @@ class Step(Struct, eq=False):
                 done = self._first_verdict.setdefault(None, self.watch.output_verdict())
             elif self.number and done.due:
                 self._processes.copies.announce(self._runner)
-        self._stop_clock()
+        self.wall, self.cpu = self.watch.spent()
         if isinstance(done, Verdict):
             return done
         bill, limits = self._processes.bill, self._processes.policy.limits
@@ -178,9 +169,6 @@ class Step(Struct, eq=False):
             return answer
         finally:
             self.close()
-
-    def _stop_clock(self) -> None:
-        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
 
     def _left(self) -> float:
         """Return how many seconds are left for what a step has announced to come."""
@@ -356,12 +344,12 @@ class Step(Struct, eq=False):
             )
         else:
             place = Place()
-        self._stop_clock()
+        self.wall, self.cpu = self.watch.spent()
         return place
 
     def verdict_on_death(self, error: Exception) -> Core[Verdict]:
         """Return how its process ended, by what the kernel and the process itself tell of that."""
-        self._stop_clock()
+        self.wall, self.cpu = self.watch.spent()
         channel, exited = self._runner.channel, None
         # The kernel closes the files of a process that dies, its socket among them, before the pidfd tells of the end.
         if not (yield from channel.wait_ended(monotonic() + 0.2)):

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.common.identity import AT_ONCE, weight
-from safeexec.common.text import spelt
+from safeexec.common.text import can_be_name, spelt
 from safeexec.engine.host.session.channel import Gone
-from safeexec.engine.host.session.checks import arguments_for, checked_query, checked_source, timeout_of
 from safeexec.engine.host.session.decode import frames_of, restored
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
@@ -26,10 +25,11 @@ from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
 from safeexec.engine.host.waiting import Core, Work, apart, ending, worked
 from safeexec.engine.host.watch.bill import Bill
-from safeexec.engine.host.watch.clock import Place
+from safeexec.engine.host.watch.clock import Place, timeout_of
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.errors import ProtocolError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.results import ErrorInfo, Result
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.host.session.variables import Variables
     from safeexec.engine.host.tools.answers import Decided, PutOff
+    from safeexec.engine.policy.model import Policy
+    from safeexec.engine.policy.settings import Limits
     from safeexec.results.outcomes import Frame
 
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
@@ -450,3 +452,37 @@ class Steps:
         """Wait until what its recording was told is written down, where there is one."""
         if self.turns.recorder is not None:
             yield from self.turns.recorder.secured(intent=True)
+
+
+def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
+    """Return a source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    if not isinstance(source, str):
+        raise TypeError(f"source must be str, not {type(source).__name__}")
+    text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
+    if len(text) <= allowed << 10:
+        return text, None
+    return text, ErrorInfo(
+        type="PolicyViolation",
+        message=f"the source has more than {allowed} KiB, which limits.step_source_kb allows",
+        rule=policy.origin("limits.step_source_kb"),
+        hint="Send the program in several smaller steps; variables are kept between them.",
+    )
+
+
+def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
+    """Return the arguments of a call as they cross. Raises TypeError for those that cannot."""
+    payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+    if payload.opaque:
+        problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
+        problem = problem or foreign(args, kwargs, max_depth=limits.value_depth)
+        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
+    return payload.data
+
+
+def checked_query(query: str, name: str | None) -> bytes:
+    """Return a SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
+    if not isinstance(query, str):
+        raise TypeError(f"query must be str, not {type(query).__name__}")
+    if name is not None and not can_be_name(name):
+        raise ValueError(f"{name!r} is not a variable name")
+    return query.encode("utf-8", "surrogatepass")

@@ -18,7 +18,7 @@ from safeexec.engine.linux import processes
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.conversation import FrameReader, frame
 
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 from safeexec.engine.host.waiting import Core, Wait
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
+from safeexec.errors import PolicyError
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.results import ErrorInfo
 from safeexec.untrusted import stack_dump as dumps
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.output import OutputFile, Printed
     from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.engine.host.watch.room import Room
-    from safeexec.engine.policy.model import Limits
+    from safeexec.engine.policy.model import Limits, Policy
 
 STEP_LOOK_SECONDS = 0.05
 """How often a running step looks at its clock and its output."""
@@ -37,6 +38,23 @@ programs that compute on two cores, one process in 30 waited for more than 0.1 s
 WHERE_SIGNAL = signal.SIGUSR1
 _SHOWN = 200
 """Characters of a source line in the message of an error."""
+
+
+def timeout_of(policy: Policy, timeout: float | None) -> float:
+    """Return the limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises
+    TypeError, `PolicyError`.
+    """
+    limits = policy.limits
+    if timeout is None:
+        return limits.wall_seconds
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
+    if not 0 < timeout <= limits.max_wall_seconds:
+        raise PolicyError(
+            f"timeout={timeout!r} is out of bounds: the policy {policy.name!r} allows more than 0 and at most "
+            f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {policy.origin('limits.max_wall_seconds')})"
+        )
+    return float(timeout)
 
 
 class Place(Struct, frozen=True):
@@ -111,10 +129,12 @@ class Watch(Struct, eq=False):
         look = min(self._deadline + self.paused, monotonic() + STEP_LOOK_SECONDS)
         return look if self.room is None else min(look, self.room.due)
 
-    def cpu_seconds(self) -> float:
-        """Return the CPU time of this step so far, by the kernel: of its process, and of the host to read its words."""
+    def spent(self) -> tuple[float, float]:
+        """Return the seconds of this step so far, and its CPU seconds by the kernel: of its process, and of the host to
+        read its words.
+        """
         own = self._runner.cpu_seconds() - self.cpu_start
-        return max(0.0, own) + self._runner.bill.cpu - self._bill_start
+        return monotonic() - self.started, max(0.0, own) + self._runner.bill.cpu - self._bill_start
 
     def check(self) -> Verdict | None:
         """Return the verdict on a step that is past its deadline, or has printed too much."""

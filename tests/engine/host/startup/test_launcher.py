@@ -22,7 +22,7 @@ from safeexec.engine.host.startup.launcher import ZygoteHandle
 from safeexec.engine.host.waiting import Wait, drive
 from safeexec.engine.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.framing import frame
+from safeexec.protocol.conversation import frame
 from tests.footprint import until
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safeexec.engine.host.session.sources import SOURCE_CHARACTERS, Sources
+from safeexec.engine.host.session.supervisor import SOURCE_CHARACTERS, Sources
 
 
 def test_the_oldest_sources_go_first_and_a_plugins_stay() -> None:
