@@ -283,7 +283,7 @@ class _Run:
             pending = None
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
-            self._tell(rebuilt)
+            self._say(rebuilt)
         if self._answer_given is not UNSET and (ended := await self._resume_waiting()) is not None:
             return ended
         while True:
@@ -429,12 +429,12 @@ class _Run:
         for call in reply.tool_calls:
             code = await self._source_of(call)
             if failed:
-                self._tell(prompts.NOT_RUN, call.id)
+                self._say(prompts.NOT_RUN, call.id)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
-                self._tell(prompts.unknown_tool(shorten(call.name, 80), self._tool_names()), call.id)
+                self._say(prompts.unknown_tool(shorten(call.name, 80), self._tool_names()), call.id)
                 failed = True
             elif code is None:
-                self._tell(prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS, call.id)
+                self._say(prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS, call.id)
                 failed = True
             else:
                 done = len(self._steps)
@@ -468,7 +468,7 @@ class _Run:
             return None
         return call_source(call.name, arguments) if isinstance(arguments, dict) else None
 
-    def _tell(self, text: str, call: str | None = None) -> None:
+    def _say(self, text: str, call: str | None = None) -> None:
         """Tell the model something besides an observation, or why a native call, by its id, was not run."""
         if call is None:
             self._transcript.add("notice", text=text)
@@ -477,7 +477,7 @@ class _Run:
         self._agent.emit(NoticeEvent(text))
 
     def _unusable(self, text: str) -> AgentResult | None:
-        self._tell(text)
+        self._say(text)
         return self._count_empty()
 
     def _count_empty(self) -> AgentResult | None:
@@ -509,7 +509,7 @@ class _Run:
         if self._agent.confirm is not None:
             said = await self._calls.confirm(source)
             if isinstance(said, Deny):
-                self._tell(prompts.denied(said.reason), call)
+                self._say(prompts.denied(said.reason), call)
                 return self._count_empty() if call is None else None
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
@@ -570,12 +570,12 @@ class _Run:
                     "repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}"
                 )
             if len(self._failures) == _REPEATS:
-                self._tell(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
+                self._say(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
         if left == 1:
-            self._tell(prompts.LAST_STEP)
+            self._say(prompts.LAST_STEP)
         elif left == 0:
-            self._tell(prompts.OUT_OF_STEPS)
+            self._say(prompts.OUT_OF_STEPS)
         return None
 
     def _end(

@@ -321,11 +321,11 @@ class _Pieces:
         return self
 
     async def __anext__(self) -> Piece:
-        while not self._stream._heard:
+        while not self._stream._arrived:
             if self._step is None:
                 raise StopAsyncIteration
             await self._go_on(self._step)
-        return self._stream._heard.popleft()
+        return self._stream._arrived.popleft()
 
     async def aclose(self) -> None:
         """Stop the step and restore the state now. Harmless when it has ended."""

@@ -830,21 +830,21 @@ class Piece(str):
 class OneStep:
     """The base of `Stream` and `AsyncStream`: a step that is begun once, its output so far, and its result."""
 
-    __slots__ = ("_core", "_heard", "_result", "_step")
+    __slots__ = ("_arrived", "_core", "_result", "_step")
 
     def __init__(self, core: SessionCore, source: str, options: RunOptions) -> None:
         if options.get("wait") is None:
             core.turns.check_free()
         self._core = core
-        self._heard: deque[Piece] = deque()
+        self._arrived: deque[Piece] = deque()
         self._result: Result | None = None
-        options["on_stdout"] = partial(self._hear, "stdout", options.get("on_stdout"))
-        options["on_stderr"] = partial(self._hear, "stderr", options.get("on_stderr"))
+        options["on_stdout"] = partial(self._collect, "stdout", options.get("on_stdout"))
+        options["on_stderr"] = partial(self._collect, "stderr", options.get("on_stderr"))
         run: Callable[..., Core[Result]] = Session.run.__wrapped__  # type: ignore[attr-defined]
         self._step: Core[Result] | None = run(self, source, **options)
 
-    def _hear(self, name: Literal["stdout", "stderr"], other: OnOutput | None, text: str) -> None:
-        self._heard.append(Piece(text, name))
+    def _collect(self, name: Literal["stdout", "stderr"], other: OnOutput | None, text: str) -> None:
+        self._arrived.append(Piece(text, name))
         if other is not None:
             other(text)
 
@@ -872,7 +872,7 @@ class Stream(OneStep):
         return self._pieces(self._begin())
 
     def _pieces(self, core: Core[Result]) -> Iterator[Piece]:
-        step, heard = stepwise(core), self._heard
+        step, heard = stepwise(core), self._arrived
         with closing(step):
             try:
                 while True:

@@ -142,7 +142,7 @@ class AsyncioLoop:
     """The loop of asyncio that runs."""
 
     async def wait(self, request: Wait) -> bool:
-        """Tell whether one of the descriptors became ready before the deadline."""
+        """Return whether one of the descriptors became ready before the deadline."""
         if request.signal is not None:
             return await self._wait_for(request.signal, request.deadline)
         if not request.fds:

@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def examine_interpreter() -> Iterator[Mechanism]:
-    """Tell whether this Python is one that a release was tried on, and what the packages at its heart say of it.
+    """Return whether this Python is one that a release was tried on, and what the packages at its heart say of it.
     Nothing of this keeps a sandbox from starting.
     """
     running = "{}.{}".format(*sys.version_info)

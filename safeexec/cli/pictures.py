@@ -64,7 +64,7 @@ class Pictures:
 
 
 def is_drawn(display: Display) -> bool:
-    """Tell whether a display is a picture."""
+    """Return whether a display is a picture."""
     return any(mime in display for mime in _PICTURES)
 
 

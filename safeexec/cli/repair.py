@@ -120,7 +120,7 @@ def _approve(action: str, diff: str) -> bool:
 
 
 def _asked(question: str) -> bool:
-    """Tell whether a person at the terminal says yes."""
+    """Return whether a person at the terminal says yes."""
     if not sys.stdin.isatty():
         return False
     print(printable(question), "[y/N] ", end="", flush=True)

@@ -75,7 +75,7 @@ def misspelt(name: str, candidates: Iterable[str]) -> list[str]:
 
 
 def _one_slip(plain: str, other: str) -> bool:
-    """Tell whether `other` is what was meant by `plain`, letters both, with at most one slip."""
+    """Return whether `other` is what was meant by `plain`, letters both, with at most one slip."""
     size = len(plain)
     if plain == other or size < 4 or not other or (plain[0] != other[0] and plain[:2] != other[1::-1]):
         return plain == other
@@ -161,7 +161,7 @@ def _abbreviates(words: list[str], other: list[str]) -> bool:
 
 
 def _contains(words: list[str], other: list[str]) -> bool:
-    """Tell whether one name has all the words of the other: ``customer`` and ``customer_id``."""
+    """Return whether one name has all the words of the other: ``customer`` and ``customer_id``."""
     short, long = sorted((words, other), key=len)
     return 0 < len(long) - len(short) <= 2 and len("".join(short)) >= 2 and all(word in long for word in short)
 

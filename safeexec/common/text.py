@@ -138,7 +138,7 @@ def spelt(name: str) -> str:
 
 
 def can_be_name(name: object) -> bool:
-    """Tell whether a program can write `name` for a variable or a function: it is an identifier and no keyword."""
+    """Return whether a program can write `name` for a variable or a function: it is an identifier and no keyword."""
     return isinstance(name, str) and name.isidentifier() and not iskeyword(spelt(name))
 
 

@@ -197,7 +197,7 @@ def _listed(start: str, names: list[str]) -> str:
 
 
 def _is_called(failure: Failure, said: str) -> bool:
-    """Tell whether the message speaks of what the expression calls, and not of a function that was given to it."""
+    """Return whether the message speaks of what the expression calls, and not of a function that was given to it."""
     name = said.rpartition(".")[2]
     if name == "<lambda>":
         return type(failure.callee) is FunctionType and failure.callee.__code__.co_name == name

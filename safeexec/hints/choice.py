@@ -63,14 +63,14 @@ def choose(advice: Advice, plan: LanguagePlan) -> str | None:
 
 
 def importable(module: str, plan: LanguagePlan) -> bool:
-    """Tell whether guest code may import `module`."""
+    """Return whether guest code may import `module`."""
     if "import" in plan.refused_constructs:
         return False
     return module_access(module, plan).allowed and (module.partition(".")[0] in plan.imports or is_here(module))
 
 
 def provides(path: str, plan: LanguagePlan) -> bool:
-    """Tell whether guest code may use the dotted name ``module.name`` or ``module``."""
+    """Return whether guest code may use the dotted name ``module.name`` or ``module``."""
     if "import" in plan.refused_constructs:
         return False
     module, _, name = path.rpartition(".")

@@ -217,7 +217,7 @@ def _in_levels_or_index(frame: Any, wanted: list[str], text: str, *, labels: boo
 
 
 def _behind_comma(failure: Failure, name: object) -> bool:
-    """Tell whether the name stands behind the comma of ``.loc[rows, name]``."""
+    """Return whether the name stands behind the comma of ``.loc[rows, name]``."""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
             return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))

@@ -136,7 +136,7 @@ def _bound(failure: Failure) -> list[tuple[str, ast.expr]]:
 
 
 def _is_named(failure: Failure, tree: ast.expr) -> bool:
-    """Tell whether the message has the text that an argument is."""
+    """Return whether the message has the text that an argument is."""
     value = failure.resolve(tree)
     return type(value) is str and value != "" and (value if len(value) > 1 else repr(value)) in failure.message
 

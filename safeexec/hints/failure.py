@@ -120,7 +120,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
 
     @property
     def is_looped_over(self) -> bool:
-        """Tell whether the failing expression is what a loop or a comprehension goes through."""
+        """Return whether the failing expression is what a loop or a comprehension goes through."""
         looped = (ast.For, ast.AsyncFor, ast.comprehension)
         loops = (tree.iter for tree in walk(self.source) if isinstance(tree, looped))
         said = self.expression
@@ -252,7 +252,7 @@ def walk(source: str) -> Iterator[ast.AST]:
 
 
 def _alike(one: ast.AST, other: ast.AST) -> bool:
-    """Tell whether two trees are written alike. Takes no longer than to where they differ, though one is large."""
+    """Return whether two trees are written alike. Takes no longer than to where they differ, though one is large."""
     return all(_own_part(a) == _own_part(b) for a, b in zip(ast.walk(one), ast.walk(other), strict=False))
 
 

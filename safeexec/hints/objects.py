@@ -33,24 +33,24 @@ def bases_of(obj: Any) -> tuple[type, ...]:
 
 
 def is_of_guest(obj: Any) -> bool:
-    """Tell whether the class, or the class of the object, was written by the guest."""
+    """Return whether the class, or the class of the object, was written by the guest."""
     return bool(module_of(class_of(obj)) == "__main__")
 
 
 def is_class_of_guest(obj: Any) -> bool:
-    """Tell whether it is a class that the guest wrote."""
+    """Return whether it is a class that the guest wrote."""
     return issubclass(type(obj), type) and is_of_guest(obj)
 
 
 def is_of_python(kind: type) -> bool:
-    """Tell whether the class is one of Python itself or of its standard library."""
+    """Return whether the class is one of Python itself or of its standard library."""
     module = module_of(kind)
     top = module.partition(".")[0] if type(module) is str else ""
     return top in sys.stdlib_module_names and not is_of_guest(kind)
 
 
 def is_module(obj: Any) -> bool:
-    """Tell whether it is a module."""
+    """Return whether it is a module."""
     return issubclass(type(obj), ModuleType)
 
 

@@ -49,7 +49,7 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
 
 
 def _needs_statements(hint: str, plan: LanguagePlan) -> bool:
-    """Tell whether what a hint says to write is more than expressions."""
+    """Return whether what a hint says to write is more than expressions."""
     for code in re.findall("`([^`]*)`", hint):
         try:
             ast.parse(code, mode="eval")

@@ -85,7 +85,7 @@ def permitted(text: str, failure: Failure) -> str:
 
 
 def _refused(clause: str, failure: Failure) -> bool:
-    """Tell whether the code in a clause calls a builtin, or uses a module, that the policy refuses."""
+    """Return whether the code in a clause calls a builtin, or uses a module, that the policy refuses."""
     plan = failure.plan
     for code in re.findall("`([^`]+)`", clause):
         for name, behind in re.findall(r"(?<![\w.'\"])([a-z]\w*)([.(])(?=[\w)'\"\[])", code):

@@ -188,7 +188,7 @@ _FLOATS = frozenset({float})
 
 
 def bounded_numbers(values: Iterable[Any]) -> bool:
-    """Tell whether all are exact floats and small integers; three passes in C."""
+    """Return whether all are exact floats and small integers; three passes in C."""
     kinds = set(map(type, values))
     if int not in kinds:
         return kinds <= _FLOATS

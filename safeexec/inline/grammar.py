@@ -136,7 +136,7 @@ class Builder:
         return self.read(node)
 
     def _is_constant(self, key: str) -> bool:
-        """Tell whether the name is a constant where the caller gives none of that name."""
+        """Return whether the name is a constant where the caller gives none of that name."""
         return key in (functions.CONSTANTS["math"] if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:

@@ -47,7 +47,7 @@ class PolicyJudge:
         self._workspace = workspace
 
     def passes(self, source: str, codes: Collection[CodeType]) -> bool:
-        """Tell whether nothing in the `codes` of `source` needs a look: no suspicious name, no refused import."""
+        """Return whether nothing in the `codes` of `source` needs a look: no suspicious name, no refused import."""
         if self._workspace is not None:
             self._workspace.source = source
         rules = self._rules
@@ -146,7 +146,7 @@ def _imported(source: str) -> set[str] | None:
 
 
 def _reads_refused(names: set[str], imported: Iterable[str], rules: Rules, known_names: Container[str]) -> bool:
-    """Tell whether a module is at hand, by an import of this text or of an earlier step, and a name of it that is
+    """Return whether a module is at hand, by an import of this text or of an earlier step, and a name of it that is
     refused is among `names`.
     """
     modules = {canonical(above) for module in imported for above in parents(module)} if imported else set()

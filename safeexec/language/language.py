@@ -74,6 +74,6 @@ class RestrictedLanguage(Language):
 
 
 def _is_made(name: str) -> bool:
-    """Tell whether the program has put this module into `sys.modules` itself: one that was loaded has a spec."""
+    """Return whether the program has put this module into `sys.modules` itself: one that was loaded has a spec."""
     module = sys.modules.get(name, sys)
     return not (issubclass(type(module), ModuleType) and vars(module).get("__spec__") is not None)

@@ -97,11 +97,11 @@ class Rules:
         return rules
 
     def refuses(self, name: str) -> bool:
-        """Tell whether this attribute name is refused, whatever the object."""
+        """Return whether this attribute name is refused, whatever the object."""
         return name in self.refused
 
     def is_plain(self, name: str) -> bool:
-        """Tell whether `name` is harmless in every role: attribute, identifier, keyword."""
+        """Return whether `name` is harmless in every role: attribute, identifier, keyword."""
         if name in self.plain:
             return True
         if name in self.refused or name in self.denied_builtins or name in names.RESERVED or name in _LOOKED_AT:
@@ -112,7 +112,7 @@ class Rules:
         return True
 
     def importable(self, module: str) -> bool:
-        """Tell whether an import statement may name `module` (dotted): the policy opens it, or the program has it."""
+        """Return whether an import statement may name `module` (dotted): the policy opens it, or the program has it."""
         found = self._open_modules.get(module)
         if found is None:
             if len(self._open_modules) >= _CACHED_NAMES:
@@ -141,7 +141,7 @@ class Rules:
         return None
 
     def refuses_member(self, module: str, name: str) -> bool:
-        """Tell whether a name of an open module is refused where it is written. What a module does not have is not:
+        """Return whether a name of an open module is refused where it is written. What a module does not have is not:
         CPython's own error says so.
         """
         if self.plan.stdin and (module, name) in (("sys", "stdin"), ("os", "read"), ("io", "open")):

@@ -57,7 +57,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     @property
     def rewritten(self) -> bool:
-        """Tell whether the tree calls guards and must be compiled again."""
+        """Return whether the tree calls guards and must be compiled again."""
         return bool(self._templates or self._computed)
 
     def check(self, *trees: ast.AST) -> None:
@@ -449,7 +449,7 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _asks_for_environment(test: ast.expr) -> bool:
-    """Tell whether one side of a condition is a name of `names.ENVIRONMENTS`, or an attribute, an item or a result of
+    """Return whether one side of a condition is a name of `names.ENVIRONMENTS`, or an attribute, an item or a result of
     one: ``sys.version_info[0] < 3``.
     """
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]

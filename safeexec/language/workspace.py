@@ -63,7 +63,7 @@ class WorkspaceModules:
         )
 
     def is_library(self, top: str) -> bool:
-        """Tell whether this name is a library's: of Python itself, in a line of the policy, or installed and open."""
+        """Return whether this name is a library's: of Python itself, in a line of the policy, or installed and open."""
         found = self._of_libraries.get(top)
         if found is None:
             found = top in sys.stdlib_module_names or f"imports.{top}" in self._plan.rules

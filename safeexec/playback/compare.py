@@ -104,7 +104,7 @@ def _same_value(before: Value | None, after: Value | None) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether plain values are equal: a NaN is itself, and objects of the guest are what they print."""
+    """Return whether plain values are equal: a NaN is itself, and objects of the guest are what they print."""
     kind = type(one)
     if kind is not type(other):
         return False

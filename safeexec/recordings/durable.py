@@ -236,7 +236,7 @@ class Durable(SessionRecording):
 
     @property
     def _live(self) -> bool:
-        """Tell whether the state of the process here is the one that counts."""
+        """Return whether the state of the process here is the one that counts."""
         return self._standing in (STORED, AHEAD)
 
     def must_resume(self, supervisor: Supervisor) -> bool:
@@ -252,7 +252,7 @@ class Durable(SessionRecording):
 
     @property
     def due(self) -> bool:
-        """Tell whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
+        """Return whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
         if self._standing is AHEAD:
             return True
         way, most_ms = self._ways[self._state_number], max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
@@ -260,7 +260,7 @@ class Durable(SessionRecording):
 
     @property
     def overdue(self) -> bool:
-        """Tell whether a state is to be saved now, while nobody uses the session."""
+        """Return whether a state is to be saved now, while nobody uses the session."""
         return self._live and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:

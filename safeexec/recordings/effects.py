@@ -281,10 +281,10 @@ class Effects:
     def closed(self) -> None:
         """Drop what waits: the session is over."""
         for entry in self._pending():
-            self._tell(entry, "dropped", "the session was closed")
+            self._report(entry, "dropped", "the session was closed")
         self._entries.clear()
 
-    def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
+    def _report(self, entry: _Entry, became: Any, message: str = "") -> None:
         if (recorder := self._session.turns.recorder) is not None:
             recorder.tell(form.Effect(became=became, message=message[:1000], **self._known(entry)))
 
@@ -303,7 +303,7 @@ class Effects:
             # One by one: whoever is interrupted leaves the others to the next use.
             self._entries.remove(entry)
             if entry.pending:
-                self._tell(entry, "dropped")
+                self._report(entry, "dropped")
                 self._undone.add(entry.number)
             elif (yield from self._undo(entry)):
                 self._undone.add(entry.number)
@@ -318,7 +318,7 @@ class Effects:
             self._notes.append(f"{title}: nobody knows whether it was undone")
             raise
         if known:
-            self._tell(entry, "not-undone" if problem else "undone", problem)
+            self._report(entry, "not-undone" if problem else "undone", problem)
         if problem:
             self._notes.append(f"{title} could not be undone: {problem}")
         return not problem
@@ -336,7 +336,7 @@ class Effects:
         for entry in waiting:
             if refusal:
                 self._entries.remove(entry)
-                self._tell(entry, "dropped", refusal)
+                self._report(entry, "dropped", refusal)
                 self._undone.add(entry.number)
             else:
                 problems += yield from self._carry_out(entry)
@@ -355,14 +355,14 @@ class Effects:
             if known:
                 break
         if isinstance(later := entry.value, Later):
-            self._tell(entry, "failed", f"put off: {later}")
+            self._report(entry, "failed", f"put off: {later}")
             return [f"{title} was put off ({later}); session.adopt() carries it out"]
         entry.pending = False
         if problem or entry.rule.undo is None:
             self._entries.remove(entry)
         if not known:
             return [f"{title}: {problem}"]
-        self._tell(entry, "failed" if problem else "done", problem)
+        self._report(entry, "failed" if problem else "done", problem)
         return [f"{title} failed: {problem}"] if problem else []
 
     def _attempt(
@@ -373,7 +373,7 @@ class Effects:
         """
         longest, own = self._session.policy.tools.timeout_seconds, entry.tool.timeout
         timeout, is_async = longest if own is None else min(longest, own), inspect.iscoroutinefunction(function)
-        self._tell(entry, began)
+        self._report(entry, began)
         try:
             yield from self._session.steps.secured()
             value = yield CallTool(
@@ -386,14 +386,14 @@ class Effects:
             return value, "", True
         except TimeoutError as error:
             late = str(error) or f"it took more than {timeout:g} s"
-            self._tell(entry, "unknown", late)
+            self._report(entry, "unknown", late)
             return None, f"nobody knows what became of it ({late})", False
         except Later as later:
             return later, "", True
         except Exception as error:
             return None, f"{type(error).__name__}: {error}"[:500], True
         except BaseException as error:  # Ctrl-C, a cancelled task: it may have been done
-            self._tell(entry, "unknown", type(error).__name__)
+            self._report(entry, "unknown", type(error).__name__)
             raise
 
     def _refusal(self, waiting: list[_Entry]) -> Core[str]:

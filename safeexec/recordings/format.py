@@ -295,7 +295,7 @@ class Exchange(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     @property
     def unknown(self) -> bool:
-        """Tell whether nobody knows if it was made, or undone."""
+        """Return whether nobody knows if it was made, or undone."""
         if self.effect is not None:
             return self.effect.became in OPEN
         return self.answer is None and self.call.effect == "at-once"

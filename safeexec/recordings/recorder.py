@@ -264,15 +264,15 @@ class Recorder:
     def _run(self, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         writer = self.recording.writer
         source, given = args[0], kwargs.get("stdin")
-        heard: list[bytes] | None = None
+        copied: list[bytes] | None = None
         whole = None
         if given is None:
             pass  # as most steps: the tests below take time
         elif isinstance(given, str | bytes | bytearray | memoryview):
             whole = yield from apart(len(given), given.encode if isinstance(given, str) else partial(bytes, given))
         else:
-            heard = []
-            kwargs["stdin"] = _overheard(pieces_of(given), heard)
+            copied = []
+            kwargs["stdin"] = _copying(pieces_of(given), copied)
         values: dict[str, bytes] = {}
         if namespace := kwargs.get("namespace"):
             for name, value in dict(namespace).items():
@@ -291,7 +291,7 @@ class Recorder:
                 source=source,
                 argv=argv,
                 stdin=None if whole is None else forms.content(whole),
-                streamed=heard is not None,
+                streamed=copied is not None,
                 namespace={name: forms.packed(data, forms.short_text(data)) for name, data in values.items()},
                 **said,
             )
@@ -302,7 +302,7 @@ class Recorder:
         self.recording.variables, self.recording.size = len(values) if fits else TOO_MANY_VARIABLES, len(source)
         self.recording.earlier.begin(source)
         writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
-        return (yield from self._to_its_end(operation(*args, **kwargs), session, heard))
+        return (yield from self._to_its_end(operation(*args, **kwargs), session, copied))
 
     def _perform(self, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: Any) -> Core[Any]:
         (make,) = args
@@ -316,7 +316,7 @@ class Recorder:
 
         return (yield from self._to_its_end(operation(making, **kwargs), session, None))
 
-    def _to_its_end(self, work: Core[Result], session: RecordedSession, heard: list[bytes] | None) -> Core[Result]:
+    def _to_its_end(self, work: Core[Result], session: RecordedSession, copied: list[bytes] | None) -> Core[Result]:
         """Do a step and write down its end."""
         recording = self.recording
         try:
@@ -337,12 +337,12 @@ class Recorder:
                 cancelled = error
 
         def ended(n: int, at: float) -> form.Ended:
-            stdin = None if heard is None else forms.content(b"".join(heard))
+            stdin = None if copied is None else forms.content(b"".join(copied))
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         recording.earlier.ended(part=where["now"] == where["step"])
         shown = (item for display in result.displays for item in display.values())
-        held = (value, result.stdout, result.stderr, result.text, *shown, *(heard or ()))
+        held = (value, result.stdout, result.stderr, result.text, *shown, *(copied or ()))
         recording.writer.add(ended, sum(map(len, held)))
         if (waiting := session.waits.waiting) is not None and result.outcome == "waiting":
             self.tell(replace(waiting, session=self.number))
@@ -446,12 +446,12 @@ def _problem_of(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 1000)
 
 
-def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
+def _copying(pieces: Iterator[bytes], copied: list[bytes]) -> Iterator[bytes]:
     """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
     room = forms.CONTENT_BYTES + 1
     for piece in pieces:
         if room > 0:
-            heard.append(piece[:room])
+            copied.append(piece[:room])
             room -= len(piece)
         yield piece
 

@@ -239,7 +239,7 @@ def _request(method: str, params: dict[str, Any]) -> _Request:
 
 
 def _has_ended(connection: HTTPConnection) -> bool:
-    """Tell whether the server has closed it: between two calls it has nothing to say."""
+    """Return whether the server has closed it: between two calls it has nothing to say."""
     if connection.sock is None:
         return True
     if sys.platform == "win32":

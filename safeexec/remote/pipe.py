@@ -103,11 +103,11 @@ class PipeWire:
 
     def lose(self, error: Exception) -> None:
         self._calls.lose(error)
-        self._tell_to_end()
+        self._request_end()
 
     def close(self) -> None:
         """End the command, and wait until it has ended."""
-        self._tell_to_end()
+        self._request_end()
         if os.getpid() != self._owner:
             return
         if sys.platform == "win32":
@@ -116,7 +116,7 @@ class PipeWire:
                 self._process.kill()
         self._thread.join()
 
-    def _tell_to_end(self) -> None:
+    def _request_end(self) -> None:
         """Send a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
         try:
             stop = self._stop.pop()
@@ -133,7 +133,7 @@ class PipeWire:
     def __del__(self) -> None:
         """Take no lock and wait for nothing: this may run in any thread, amid anything, the wire's own thread too."""
         if hasattr(self, "_stop"):
-            self._tell_to_end()
+            self._request_end()
 
 
 class _Calls:

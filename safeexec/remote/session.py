@@ -120,7 +120,7 @@ class RemoteSessionCore:
         result = yield from self._step("run", params, callbacks, caller, wait)
         if caller is not None and caller.later is None:
             result = replace(result, tool_calls=caller.tool_records.since(0))
-        return self._told(source, result)
+        return self._reported(source, result)
 
     def _step(
         self, verb: str, params: dict[str, Any], callbacks: Callbacks, caller: RemoteCaller | None, wait: float | None
@@ -135,7 +135,7 @@ class RemoteSessionCore:
         self._waits = result.waiting_for
         return result
 
-    def _told(self, source: str, result: Result) -> Result:
+    def _reported(self, source: str, result: Result) -> Result:
         """Return the result of a step, after the observer here has seen it."""
         if (observer := self._calls.observer) is not None:
             observer.step_done(self, source.encode("utf-8", "surrogatepass"), result)
@@ -170,7 +170,7 @@ class RemoteSessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"query": query, "name": name, "timeout": timeout, "exact": True}
-        return self._told(query, result_of((yield from self._call("sql", params, stop=self._stop))))
+        return self._reported(query, result_of((yield from self._call("sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
         return self._calls.check(source, stdin)

@@ -247,7 +247,7 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
 
 
 def _is_whole(policy: PolicyData, module: str) -> bool:
-    """Tell whether the policy opens all of a module, by a line of its own or by a word."""
+    """Return whether the policy opens all of a module, by a line of its own or by a word."""
     if module in policy.imports:
         return policy.imports[module].names is None
     return ANY in policy.imports or (STDLIB in policy.imports and module.partition(".")[0] in sys.stdlib_module_names)

@@ -410,6 +410,6 @@ def _plain(name: str) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Tell whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
+    """Return whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
     return name in BUILTINS and name not in own

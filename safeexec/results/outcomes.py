@@ -152,7 +152,7 @@ class Display(Mapping[str, "str | bytes"]):
 
 
 def is_text(mime: str) -> bool:
-    """Tell whether a display of that type is text, and no bytes."""
+    """Return whether a display of that type is text, and no bytes."""
     return mime.startswith("text/") or mime.endswith(("json", "xml"))
 
 

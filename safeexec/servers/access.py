@@ -64,7 +64,7 @@ class Hosts(NamedTuple):
     """True where any IP address will do: a name that was made to point here is not one."""
 
     def allows(self, host: str) -> bool:
-        """Tell whether `host`, the header with or without a port, is one of them."""
+        """Return whether `host`, the header with or without a port, is one of them."""
         name = _name(host)
         return name is not None and (name in self.names or (self.addresses and _is_address(name)))
 
@@ -82,7 +82,7 @@ def is_loopback(bound: str) -> bool:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Tell whether a page that sends `origin` came from this very server."""
+    """Return whether a page that sends `origin` came from this very server."""
     return origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower())
 
 

@@ -170,7 +170,7 @@ class RunningStep:
 
 
 async def _approve(tool: str, arguments: Mapping[str, Any]) -> Allow | Deny | Later:
-    """Tell whether the person at the client of the running step lets it call a tool."""
+    """Return whether the person at the client of the running step lets it call a tool."""
     ask = _ASK.get()
     if isinstance(ask, Deny | Later):
         return ask
@@ -351,7 +351,7 @@ class McpServer:
             options["on_output"] = step.tell
             options["on_progress"] = step.moved
         async with self._session(session_id or None) as (handle, session):
-            return self._told(handle, await session.run(code, **options))
+            return self._tool_answer(handle, await session.run(code, **options))
 
     async def _resume(
         self, ctx: Context, session_id: str, given: tuple[int, Allow | Deny] | None, _: RunningStep
@@ -376,7 +376,7 @@ class McpServer:
                 answer = await _approve(call.tool, call.arguments)
             if isinstance(answer, Later):
                 return self._question(handle, call)
-            return self._told(handle, await session.answer(answer))
+            return self._tool_answer(handle, await session.answer(answer))
 
     async def _attend(self, step: RunningStep, ctx: Context) -> ToolAnswer:
         """Pass on what the step tells, until it ends."""
@@ -398,7 +398,7 @@ class McpServer:
             raise ToolError("the step was stopped and undone: its session was closed, or its client was gone")
         return step.task.result()
 
-    def _told(self, handle: str, result: Result) -> ToolAnswer:
+    def _tool_answer(self, handle: str, result: Result) -> ToolAnswer:
         """Return the result of a step, or the question for which it waits where its client is asked that way."""
         call = result.waiting_for
         asked = call is not None and call.asked == "approval" and _ASK.get() is _UNANSWERED

@@ -19,7 +19,7 @@ _MAX_LISTED = 100_000
 
 
 def is_picture(mime: str, data: object) -> bool:
-    """Tell whether `data` begins as a picture of this kind does."""
+    """Return whether `data` begins as a picture of this kind does."""
     signature = SIGNATURES.get(mime)
     return isinstance(data, bytes) and signature is not None and data.startswith(signature)
 

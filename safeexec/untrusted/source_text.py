@@ -52,7 +52,7 @@ def costly_name(source: str) -> str:
 
 
 def has_many_marks(text: str) -> bool:
-    """Tell whether more than `MAX_MARKS` combining marks follow one another. Python normalises the names of a program
+    """Return whether more than `MAX_MARKS` combining marks follow one another. Python normalises the names of a program
     and the host of a URL: the marks of one letter are put in order by an insertion sort, in which no other thread runs
     (a name with 32,000 of them took the parser 5 s).
     """

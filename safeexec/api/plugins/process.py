@@ -63,7 +63,7 @@ class Loaded:
         yield from self._ask()
 
     def ready(self) -> Core[bool]:
-        """Tell whether there is a process for the next call. In a fresh plugin a copy that was asked for before;
+        """Return whether there is a process for the next call. In a fresh plugin a copy that was asked for before;
         another one is asked for now, and made while the call runs, on another core.
         """
         if not self._fresh:

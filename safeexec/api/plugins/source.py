@@ -176,7 +176,7 @@ def _name_for(word: str) -> str:
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether a str names a file rather than being a source: one line that exists, ends in .py, is an absolute
+    """Return whether a str names a file rather than being a source: one line that exists, ends in .py, is an absolute
     path or one from here, or is a single word, which as a source would define nothing.
     """
     if "\n" in text or not 0 < len(text) < 4096:
@@ -283,7 +283,7 @@ def _interface(
 
 
 def _is_dotted(name: object) -> bool:
-    """Tell whether it is a name, or names with a dot between them."""
+    """Return whether it is a name, or names with a dot between them."""
     return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
 
 
@@ -352,7 +352,7 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 def _same(wanted: Any, given: str) -> bool:
-    """Tell whether two annotations read the same, spaces and the module names of typing apart."""
+    """Return whether two annotations read the same, spaces and the module names of typing apart."""
 
     def plain(text: str) -> str:
         for part in (" ", "typing.", "collections.abc.", "'", '"'):

@@ -75,7 +75,7 @@ class Link:
         self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:
-        """Tell whether nothing arrives for that long."""
+        """Return whether nothing arrives for that long."""
         return not self._queue and not select.select([self.socket], [], [], seconds)[0]
 
     def fileno(self) -> int:

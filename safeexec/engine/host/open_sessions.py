@@ -160,7 +160,7 @@ class OpenSessions:
         return [session for session in list(self._awake if awake else self._open) if session not in self._apart]
 
     def labelled(self, session: SessionCore) -> bool:
-        """Tell whether `session_for` gives it to whoever asks."""
+        """Return whether `session_for` gives it to whoever asks."""
         return self.labels.open_session(session.label) is session
 
     # The end of all

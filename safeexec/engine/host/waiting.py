@@ -67,7 +67,7 @@ class Signal:
         return self._event.is_set()
 
     def wait(self, deadline: float) -> bool:
-        """Tell whether it was set before the deadline. In parts: on Windows nothing interrupts a wait."""
+        """Return whether it was set before the deadline. In parts: on Windows nothing interrupts a wait."""
         while not self._event.wait(min(max(0.0, deadline - monotonic()), 0.5)):
             if monotonic() >= deadline:
                 return False

@@ -57,7 +57,7 @@ def answer(listener: int, request: int, error: int = 0) -> bool:
 
 
 def is_waiting(listener: int, request: int) -> bool:
-    """Tell whether the caller still waits. If so, a process looked at by its number before was the caller."""
+    """Return whether the caller still waits. If so, a process looked at by its number before was the caller."""
     try:
         fcntl.ioctl(listener, _ID_VALID, struct.pack("=Q", request))
     except OSError:

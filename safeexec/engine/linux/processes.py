@@ -49,7 +49,7 @@ def open_descriptors() -> int:
 
 
 def has_ended(descriptor: int) -> bool:
-    """Tell whether the process of this pidfd has exited (reaped or not)."""
+    """Return whether the process of this pidfd has exited (reaped or not)."""
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     return bool(poller.poll(0))
@@ -265,7 +265,7 @@ def sender(messages: Messages) -> tuple[int, int]:
 
 @functools.cache
 def _pidfds_pass() -> bool:
-    """Tell whether this kernel tells senders by pidfd (6.5)."""
+    """Return whether this kernel tells senders by pidfd (6.5)."""
     with socket.socket(socket.AF_UNIX) as one:
         try:
             one.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, 1)
@@ -308,7 +308,7 @@ def is_exiting(pid: int) -> bool:
 
 
 def is_headless(pid: int) -> bool:
-    """Tell whether threads of process `pid` go on though its first one has ended, and nobody ends them. Of such a
+    """Return whether threads of process `pid` go on though its first one has ended, and nobody ends them. Of such a
     process ``/proc`` shows neither memory nor files, but below the numbers of threads that may be gone by then.
     """
     stat = process_stat(pid)
@@ -321,7 +321,7 @@ def is_headless(pid: int) -> bool:
 
 
 def _runs(thread: int) -> bool:
-    """Tell whether a thread has not ended, does not end, and is not to be killed."""
+    """Return whether a thread has not ended, does not end, and is not to be killed."""
     fields = _stat_fields(thread)
     if fields is None or fields[0].decode() in _ENDED:
         return False
@@ -465,7 +465,7 @@ def _has_orphans(
 
 
 def _descends(pid: int, parents: dict[int, int], kept: Collection[int]) -> bool:
-    """Tell whether a process is one of `kept` or lies below one."""
+    """Return whether a process is one of `kept` or lies below one."""
     for _ in range(len(parents) + 1):
         if pid in kept:
             return True

@@ -68,7 +68,7 @@ def parents(module: str) -> Iterator[str]:
 
 
 def is_here(module: str) -> bool:
-    """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
+    """Return whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
     return top in sys.stdlib_module_names or top == PROGRAM or _spec_of(top) is not None
 
@@ -109,7 +109,7 @@ def module_access(module: str, plan: LanguagePlan) -> Access:
 
 
 def is_passage(module: str, plan: LanguagePlan) -> bool:
-    """Tell whether a module is open only as the way down to one below it."""
+    """Return whether a module is open only as the way down to one below it."""
     return _line(module, plan).passage
 
 
@@ -161,7 +161,7 @@ def _by_word(module: str, plan: LanguagePlan) -> Access:
 
 
 def _covers(entry: ImportPlan, part: str) -> bool:
-    """Tell whether a line covers what lies below its module at ``part``."""
+    """Return whether a line covers what lies below its module at ``part``."""
     steps = set(parents(part))
     return (entry.names is None or bool(steps & entry.names)) and not steps & entry.refused
 

@@ -29,7 +29,7 @@ class Difference(NamedTuple):
 
     @property
     def allows_more(self) -> bool:
-        """Tell whether the second policy allows there what the first does not, or that cannot be told."""
+        """Return whether the second policy allows there what the first does not, or that cannot be told."""
         return self.direction not in ("narrower", "other")
 
     @property

@@ -64,7 +64,7 @@ OPEN_LINE = "builtins: {add: [open]}"
 
 
 def lacks_open(policy: PolicyData) -> bool:
-    """Tell whether there are files to open, and no `open`."""
+    """Return whether there are files to open, and no `open`."""
     files = policy.filesystem.workspace != "none" or bool(policy.filesystem.read)
     return files and policy.language.mode == "restricted" and "open" not in policy.builtins
 

@@ -163,9 +163,9 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
     try:
         heard, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        told_to_end: list[int] = []
+        asked_to_end: list[int] = []
         signal.signal(signal.SIGCHLD, lambda *_: None)  # a signal without a handler writes nothing into the pipe
-        signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
+        signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
         zygote = os.pidfd_open(inner)
         ends = [descriptor for descriptor in (host, zygote) if descriptor is not None]
         processes.close_all_but([*ends, heard, wake])
@@ -175,12 +175,12 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
         for descriptor in (*ends, heard):
             poller.register(descriptor, select.POLLIN)
         ready: set[int] = set()
-        while not told_to_end and ready.isdisjoint(ends):
+        while not asked_to_end and ready.isdisjoint(ends):
             _reap_orphans(inner)
             ready = {descriptor for descriptor, _ in poller.poll()}
             if heard in ready:
                 os.read(heard, select.PIPE_BUF)
-        if not told_to_end:
+        if not asked_to_end:
             status = _exit_status(inner) if processes.has_ended(zygote) else 0
     except BaseException:
         status = 1

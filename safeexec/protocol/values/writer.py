@@ -214,7 +214,7 @@ class Writer:
         self.emit(data, len(data))
 
     def enter(self, value: Any, depth: int) -> bool:
-        """Tell whether this container may be written; if not, its opaque stand-in has been."""
+        """Return whether this container may be written; if not, its opaque stand-in has been."""
         if depth < self.max_depth and identity(value) not in self.open:
             self.spend(f.CONTAINER)
             self.open.add(identity(value))

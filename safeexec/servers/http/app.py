@@ -185,7 +185,7 @@ async def _healthz(_: Request) -> dict[str, Any]:
 
 @_routes("GET", "/readyz")
 async def _readyz(request: Request) -> Response:
-    """Tell whether programs can be run; with a token also what `doctor` says of the default policy."""
+    """Return whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
     found, ready, peers = tenancy.findings, tenancy.ready, request.scope["peers"]
     status: dict[str, Any] = {"ready": ready}

@@ -33,7 +33,7 @@ OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", 
 
 
 def has_own_tokens(path: str) -> bool:
-    """Tell whether a request for this path shows the secrets of one sandbox."""
+    """Return whether a request for this path shows the secrets of one sandbox."""
     return any(path == own or path.startswith(own + "/") for own in OWN_TOKENS)
 
 

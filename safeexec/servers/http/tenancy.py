@@ -221,7 +221,7 @@ class Tenancy:
 
     @property
     def ready(self) -> bool:
-        """Tell whether programs can be run."""
+        """Return whether programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:

@@ -450,7 +450,7 @@ def _loop(options: str, code: str) -> str:
 
 
 def _is_time(line: str) -> bool:
-    """Tell whether a line is `%%time` above the code, or `%time CODE`."""
+    """Return whether a line is `%%time` above the code, or `%time CODE`."""
     return _parts(line)[1] == "time" and line.startswith("%")
 
 

@@ -347,18 +347,18 @@ class Server:
 
     # Requests
 
-    def _may_tell(self) -> bool:
+    def _may_report(self) -> bool:
         """Tell whether the socket is free: it belongs to the thread that runs a step, and then to a call of a tool."""
         return self.tools.is_open and _thread.get_ident() == self._thread and not self.tools.waiting
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
         """Tell that a progress bar of the guest moved."""
-        if self._may_tell():
+        if self._may_report():
             self.link.send(m.Progress(description, done, total))
 
     def _shown(self, display: m.DisplayData) -> None:
         """Tell what the guest displayed."""
-        if self._may_tell():
+        if self._may_report():
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
     @contextlib.contextmanager

@@ -82,7 +82,7 @@ class Threads:
         return start_thread
 
     def ran(self) -> bool:
-        """Tell whether any ran since this was asked last."""
+        """Return whether any ran since this was asked last."""
         ran, self.started = self.started, self._running > 0
         return ran
 

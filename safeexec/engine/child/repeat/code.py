@@ -38,7 +38,7 @@ def named(code: CodeType) -> Iterator[tuple[str, str]]:
 
 
 def passes_view_on(code: CodeType) -> bool:
-    """Tell whether the code may do more with a view of a dict than to take what is in it, at once."""
+    """Return whether the code may do more with a view of a dict than to take what is in it, at once."""
     steps = [*_instructions(code)]
     return any(
         name in VIEW_NAMES
@@ -50,7 +50,7 @@ def passes_view_on(code: CodeType) -> bool:
 
 
 def stores_constant(code: CodeType, name: str) -> bool:
-    """Tell whether all that the code does with this name is to bind constants to it."""
+    """Return whether all that the code does with this name is to bind constants to it."""
     steps = [*_instructions(code)]
     return all(
         does == "STORE_NAME" and steps[index - 1][0] == "LOAD_CONST"

@@ -28,7 +28,7 @@ _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
 
 
 def computes(name: str) -> bool:
-    """Tell whether a module of that name only computes."""
+    """Return whether a module of that name only computes."""
     parts = name.split(".")
     top = parts[0]
     is_known = top in MODULES or (top in sys.stdlib_module_names and top.lstrip("_") in MODULES)  # its part in C
@@ -69,7 +69,7 @@ def look_at_modules() -> None:
 
 
 def is_of_known(thing: Any) -> bool:
-    """Tell whether a function or class is of a module that only computes, or of the language."""
+    """Return whether a function or class is of a module that only computes, or of the language."""
     module = getattr(thing, "__module__", None)
     if type(module) is not str:
         if type(thing) is FunctionType:  # made by `exec` in a dict of its own
@@ -80,7 +80,7 @@ def is_of_known(thing: Any) -> bool:
 
 
 def is_of_library(kind: type) -> bool:
-    """Tell whether a class is the interpreter's own, or of a module that is loaded, and not of the program. One that
+    """Return whether a class is the interpreter's own, or of a module that is loaded, and not of the program. One that
     such a module has made for the program is found in it by no name.
     """
     module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
@@ -139,7 +139,7 @@ _CHARACTERS: Final = 10_000
 
 
 def shows_address(things: Iterable[Any]) -> bool:
-    """Tell whether one of these is a string that may show an address."""
+    """Return whether one of these is a string that may show an address."""
     return any(
         issubclass(type(thing), str)
         and (_PART_OF_ADDRESS.search(thing) is not None if str.__len__(thing) <= _CHARACTERS else has_address(thing))
@@ -148,12 +148,12 @@ def shows_address(things: Iterable[Any]) -> bool:
 
 
 def has_address(thing: Any) -> bool:
-    """Tell whether it is a string of any kind with the mark of an address, `0x`: as in every default `repr`."""
+    """Return whether it is a string of any kind with the mark of an address, `0x`: as in every default `repr`."""
     return issubclass(type(thing), str) and str.__contains__(thing, "0x")
 
 
 def is_ordered_by_address(thing: Any) -> bool:
-    """Tell whether it is a set whose order depends on where its items lie, or a view that gives one."""
+    """Return whether it is a set whose order depends on where its items lie, or a view that gives one."""
     return issubclass(type(thing), _ITERABLE) and not all(map(is_value, items_of(thing)))
 
 

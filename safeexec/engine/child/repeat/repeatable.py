@@ -213,7 +213,7 @@ class Repeatable:
         return value
 
     def _is_usual(self, code: CodeType) -> bool:
-        """Tell whether the code names nothing new and adds nothing to what was seen."""
+        """Return whether the code names nothing new and adds nothing to what was seen."""
         names, does, seen = code.co_names, code.co_code[::2], self.seen
         return (
             self._plain.issuperset(names)
@@ -285,7 +285,7 @@ class Repeatable:
     # Code
 
     def _judge(self, code: CodeType) -> bool:
-        """Tell whether all names in the code, and in the code inside of it, are known to compute."""
+        """Return whether all names in the code, and in the code inside of it, are known to compute."""
         fine, plain = True, self._plain
         for one in with_inner(code):
             does = one.co_code[::2]
@@ -321,11 +321,11 @@ class Repeatable:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
 
     def _reads(self, code: CodeType, codes: bytes) -> bool:
-        """Tell whether the code, whose instructions are `codes`, may read the items of a set in their order."""
+        """Return whether the code, whose instructions are `codes`, may read the items of a set in their order."""
         return ITERATE in codes or not tables.VIEW_USERS.isdisjoint(code.co_names)
 
     def _judge_constants(self, code: CodeType) -> bool:
-        """Tell whether the names in constants compute: keywords of patterns, fields of templates."""
+        """Return whether the names in constants compute: keywords of patterns, fields of templates."""
         seen = self.seen
         for constant in code.co_consts:
             if type(constant) is CodeType:
@@ -381,7 +381,7 @@ class Repeatable:
         return fine
 
     def _is_pure_global(self, name: str, code: CodeType) -> bool:
-        """Tell whether a global name, or a builtin, only computes in this code."""
+        """Return whether a global name, or a builtin, only computes in this code."""
         return (
             name not in self._impure
             or (name in self._namespace and name not in self._outer)
@@ -392,7 +392,7 @@ class Repeatable:
         )
 
     def _gives_plain_names(self, code: CodeType) -> bool:
-        """Tell whether each name that the code gives a guard of `_BY_NAME` is written there, and only computes."""
+        """Return whether each name that the code gives a guard of `_BY_NAME` is written there, and only computes."""
         names = code.co_names
         return (
             GUARD_ATTRIBUTE not in names

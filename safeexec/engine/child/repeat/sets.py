@@ -140,7 +140,7 @@ def _shown(node: ast.expr) -> ast.expr:
 
 
 def _is_class(node: ast.expr) -> bool:
-    """Tell whether it gives the class of an object."""
+    """Return whether it gives the class of an object."""
     if isinstance(node, ast.Attribute):
         return node.attr == "__class__"
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"

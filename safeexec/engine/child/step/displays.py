@@ -190,7 +190,7 @@ class Displays:
         return looked_at
 
     def _is_news(self, figure: Any, data: dict[str, Any]) -> bool:
-        """Tell whether the picture of a figure is not the one that was shown last; from now on it is. After a mere
+        """Return whether the picture of a figure is not the one that was shown last; from now on it is. After a mere
         `savefig` a figure looks as if something were drawn in it.
         """
         picture = hash(data.get("image/png"))
@@ -271,5 +271,5 @@ class Displays:
 
 
 def _is_empty(figure: Any) -> bool:
-    """Tell whether nothing was drawn: `plt.figure()` and no more."""
+    """Return whether nothing was drawn: `plt.figure()` and no more."""
     return not (figure.get_axes() or figure.texts or figure.images or figure.lines or figure.patches or figure.subfigs)

@@ -101,7 +101,7 @@ class LoadedPlugin:
 
     @property
     def waits_for_calls(self) -> bool:
-        """Tell whether a plugin is loaded, and no generator of it is half through."""
+        """Return whether a plugin is loaded, and no generator of it is half through."""
         return bool(self._exports) and self._items is None
 
     def warm_up(self) -> None:

@@ -66,7 +66,7 @@ class ProgramJudge(Protocol):
     """Judges programs before they run: by the compiled code first, by the syntax tree where that is not enough."""
 
     def passes(self, source: str, codes: Collection[CodeType]) -> bool:
-        """Tell whether the compiled code shows that nothing in it is refused."""
+        """Return whether the compiled code shows that nothing in it is refused."""
         ...
 
     def rewrite(self, source: str, trees: Sequence[ast.AST]) -> bool:
@@ -276,12 +276,12 @@ class ProgramLoader:
         return self._source.text
 
     def is_package(self, name: str) -> bool:
-        """Tell whether it has modules below it."""
+        """Return whether it has modules below it."""
         return self._source.is_package
 
 
 def is_library(top: str) -> bool:
-    """Tell whether a package of this name is Python's, or installed. True where that cannot be looked up."""
+    """Return whether a package of this name is Python's, or installed. True where that cannot be looked up."""
     if top in sys.stdlib_module_names or top in sys.modules:
         return True
     try:

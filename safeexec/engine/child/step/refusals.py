@@ -60,7 +60,7 @@ _CALLS = {
 
 
 def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
-    """Tell whether it is no name, or an address in digits, or this machine's own name, which files tell."""
+    """Return whether it is no name, or an address in digits, or this machine's own name, which files tell."""
     host = arguments[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")

@@ -167,7 +167,7 @@ def _of_matplotlib(value: Any) -> dict[str, Any] | None:
 
 
 def is_figure(value: Any) -> bool:
-    """Tell whether a value is a figure of matplotlib."""
+    """Return whether a value is a figure of matplotlib."""
     kind = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
     return kind is not None and isinstance(value, kind)
 

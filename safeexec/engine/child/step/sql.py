@@ -135,7 +135,7 @@ def sql(
     for name in dropped:
         del namespace[name]
     namespace.update(tables)
-    return (None, _told(rows, tables, dropped)) if frame is None else (frame, "")
+    return (None, _summary(rows, tables, dropped)) if frame is None else (frame, "")
 
 
 def _engine() -> Any:
@@ -158,7 +158,7 @@ def _database(duckdb: Any, memory_bytes: int | None) -> Any:
     return connection
 
 
-def _told(rows: int | None, tables: Mapping[str, Any], dropped: Iterable[str]) -> str:
+def _summary(rows: int | None, tables: Mapping[str, Any], dropped: Iterable[str]) -> str:
     """Return a line about a query without a result: what it changed, made and dropped."""
     said = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'} changed"]
     said += [f"{name} has {len(frame)} rows and {frame.shape[1]} columns" for name, frame in tables.items()]

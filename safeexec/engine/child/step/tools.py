@@ -36,7 +36,7 @@ class ToolCaller:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether a call is under way: the socket is its own until the host has answered."""
+        """Return whether a call is under way: the socket is its own until the host has answered."""
         return self._lock.locked()
 
     def close(self) -> None:

@@ -201,12 +201,12 @@ def _module_of(place: TracebackType) -> str:
 
 
 def is_programs(code: CodeType) -> bool:
-    """Tell whether it is code of the program: of a step, or of a plugin."""
+    """Return whether it is code of the program: of a step, or of a plugin."""
     return code.co_filename.startswith(("<step ", "<plugin "))
 
 
 def _is_raised(error: BaseException) -> bool:
-    """Tell whether Python code raised it: with ``raise``, or by throwing it into something that waited."""
+    """Return whether Python code raised it: with ``raise``, or by throwing it into something that waited."""
     places = _places(error)
     if not places:
         return False
@@ -307,7 +307,7 @@ def _expression(code: CodeType, instruction: int) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether memory ran out: the allocator said so, and not the program; or a library could not be loaded, as
+    """Return whether memory ran out: the allocator said so, and not the program; or a library could not be loaded, as
     what it maps counts as memory. Never raises.
     """
     if _is(error, MemoryError):
@@ -320,7 +320,7 @@ def _mapping_failed(error: BaseException) -> bool:
 
 
 def _is_never_executed(path: str) -> bool:
-    """Tell whether nothing on its file system is mapped executable: ``noexec``."""
+    """Return whether nothing on its file system is mapped executable: ``noexec``."""
     try:
         return bool(os.statvfs(path).f_flag & os.ST_NOEXEC)
     except (OSError, ValueError):
@@ -345,7 +345,7 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
 
 
 def in_workspace(path: str) -> bool:
-    """Tell whether `path` lies in the session's own directory."""
+    """Return whether `path` lies in the session's own directory."""
     workspace = known.workspace
     if workspace is None:
         return False

@@ -118,7 +118,7 @@ class Snapshots:
         return snapshot
 
     def is_too_much(self, path: str, size: int) -> bool:
-        """Tell whether a file of `size` bytes may be too much, by the last look."""
+        """Return whether a file of `size` bytes may be too much, by the last look."""
         above, known = path.split("/")[:-1], self.last.get(path)
         new = sum("/".join(above[: depth + 1]) not in self.last for depth in range(len(above)))
         held, files = self.held

@@ -128,7 +128,7 @@ def list_directory(above: int, name: str, *, regains: bool = True) -> int:
 
 
 def is_too_deep(path: str) -> bool:
-    """Tell whether a directory's path is longer than what is counted and copied."""
+    """Return whether a directory's path is longer than what is counted and copied."""
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 

@@ -245,7 +245,7 @@ class Workspace:
                 os.unlink(gone.popleft())
 
     def is_empty(self) -> bool:
-        """Tell whether there is nothing in it, and nothing to tidy up: then no look at it takes long."""
+        """Return whether there is nothing in it, and nothing to tidy up: then no look at it takes long."""
         if self._lineage.gone:
             return False
         try:

@@ -257,7 +257,7 @@ class Channel:
         return True
 
     def has_ended(self) -> bool:
-        """Tell whether the process has ended, without waiting."""
+        """Return whether the process has ended, without waiting."""
         return self.pidfd < 0 or processes.has_ended(self.pidfd)
 
     def close(self) -> None:

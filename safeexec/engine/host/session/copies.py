@@ -93,7 +93,7 @@ class Copies:
                 self.forget(copy)
 
     def have_current(self, deadline: float) -> Core[bool]:
-        """Tell whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
+        """Return whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
 
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """

@@ -66,7 +66,7 @@ class Copy(Struct, eq=False):
         return self.name if self.name is not None else f"step {self.step}"
 
     def is_frozen(self) -> bool | None:
-        """Tell whether the copy is frozen; False when it never will, None while that is open."""
+        """Return whether the copy is frozen; False when it never will, None while that is open."""
         if self.channel is not None and self.channel.pid is not None:
             return True
         try:
@@ -104,7 +104,7 @@ class Copy(Struct, eq=False):
         return not poller.poll(0)  # nobody has the other end any more
 
     def wait_until_frozen(self, deadline: float) -> Core[bool]:
-        """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
+        """Return whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
         channel = self._open_channel()
         if channel.state == FROZEN:
             return not channel.has_ended()

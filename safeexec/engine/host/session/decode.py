@@ -62,7 +62,7 @@ def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, array
 
 
 def may_be_bound(name: object) -> bool:
-    """Tell whether a process can be asked for a variable or an attribute of this name: it lists no others."""
+    """Return whether a process can be asked for a variable or an attribute of this name: it lists no others."""
     return isinstance(name, str) and name.isprintable()
 
 
@@ -123,8 +123,8 @@ def error_of(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     return replace(error, message=error.message or message, hint=error.hint or advice.limit_hint("memory"))
 
 
-def told_bytes(done: m.StepDone) -> int:
-    """Return about how many bytes of text `told_by` is to read."""
+def content_bytes(done: m.StepDone) -> int:
+    """Return about how many bytes of text `contents_of` is to read."""
     reports = list[m.Refusal](done.refusals)
     if done.error is not None:
         reports += done.error, *done.error.diagnostics
@@ -132,7 +132,7 @@ def told_bytes(done: m.StepDone) -> int:
     return told + sum(len(data) for one in done.displays for data in one.data.values())
 
 
-def told_by(done: m.StepDone, limits: Limits) -> dict[str, Any]:
+def contents_of(done: m.StepDone, limits: Limits) -> dict[str, Any]:
     """Return what few steps tell and may be large, as fields of a result. Costs 0.4 us for each half of a character."""
     return {
         "error": None if done.error is None else error_of(done.error, done.outcome, limits),

@@ -297,7 +297,7 @@ class History(Generic[C]):
         return memory
 
     def needs_no_process(self) -> bool:
-        """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
+        """Return whether what the process began as leads to the state as it is, by repeated steps: a new child, or
         the copy that it was resumed from. Then another one is as good.
         """
         nearest = self._nearest_copied(self.current.memory)
@@ -307,7 +307,7 @@ class History(Generic[C]):
         return began is not None and nearest is began.memory
 
     def can_be_had(self, state: State) -> bool:
-        """Tell whether anything leads to this state."""
+        """Return whether anything leads to this state."""
         return self._nearest_copied(state.memory) is not None
 
     @property
@@ -455,7 +455,7 @@ class History(Generic[C]):
         return found
 
     def _is_safe(self, memory: Memory | None) -> bool:
-        """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
+        """Return whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
         certain = (copy for copy in self._kept_without_names() if copy not in self.uncertain)
         return memory is FRESH or any(self._copies[copy].memory is memory for copy in certain)
 
@@ -488,7 +488,7 @@ class CopyDecision:
         """True if a step may have made a class."""
 
     def may_have_changed(self) -> bool:
-        """Tell whether a look at a variable may have run code of the program's classes, which no step repeats."""
+        """Return whether a look at a variable may have run code of the program's classes, which no step repeats."""
         return self.looked_at and (self._defines or self.resumed)
 
     def must_copy(self, source: bytes = b"") -> bool:

@@ -111,7 +111,7 @@ class SessionProcesses:
         self.begin_group(channel, lineage)
 
     def can_rest(self) -> bool:
-        """Tell whether the session needs no process until it is used again. One that has branches needs it: they are
+        """Return whether the session needs no process until it is used again. One that has branches needs it: they are
         counted by its lineage.
         """
         runner = self.runner
@@ -203,7 +203,7 @@ class SessionProcesses:
                 self.group.add(channel.pid)
 
     def ran_out_of_memory(self) -> bool:
-        """Tell whether the kernel has ended a process of the session's control group since this was last asked."""
+        """Return whether the kernel has ended a process of the session's control group since this was last asked."""
         if self.group is None:
             return False
         before = self._oom_kills

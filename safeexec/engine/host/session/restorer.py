@@ -169,7 +169,7 @@ class Restorer:
     # By repeated steps
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
-        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
+        """Return whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         processes = self._processes

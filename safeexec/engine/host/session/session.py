@@ -281,7 +281,7 @@ class SessionCore:
     # While it is idle
 
     def can_rest(self) -> bool:
-        """Tell whether nobody has used the session for so long that it is worth giving up what the next use needs."""
+        """Return whether nobody has used the session for so long that it is worth giving up what the next use needs."""
         depth = self.processes.history.current.memory.depth
         return (
             self.rested != self.turns.used

@@ -20,11 +20,11 @@ from safeexec.engine.host.session.decode import (
     MESSAGE_BYTES,
     NO_CHANGES,
     changes_of,
+    content_bytes,
+    contents_of,
     displays,
     notes_of,
     text,
-    told_by,
-    told_bytes,
 )
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, Printed
@@ -89,7 +89,7 @@ class Step(Struct, eq=False):
     woke: float = 0.0
     """Seconds before it in which its process was brought back."""
     value: Any = None
-    _told: dict[str, Any] = {}
+    _contents: dict[str, Any] = {}
     """The fields of its result that it has told itself and that may be large."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
@@ -145,7 +145,7 @@ class Step(Struct, eq=False):
         bill, limits = self._processes.bill, self._processes.policy.limits
         charged = bill.cpu
         if done.error is not None or done.displays or done.refusals:
-            self._told = yield from bill.reading(told_bytes(done), partial(told_by, done, limits))
+            self._contents = yield from bill.reading(content_bytes(done), partial(contents_of, done, limits))
         if done.value or done.pending:
             # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
             # What a function returned keeps its type; a step's value is what JSON could be made of.
@@ -224,12 +224,12 @@ class Step(Struct, eq=False):
                 yield from self._tool_call(message, self._answer_tool)
             elif isinstance(message, m.Progress):
                 if (hear := self._listeners.progress) is not None and self._may_show(0):
-                    self._tell(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
+                    self._notify(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
             elif isinstance(message, m.Shown):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
                     reading = partial(displays, [message.display])
-                    self._tell(show, (yield from self._processes.bill.reading(size, reading))[0])
+                    self._notify(show, (yield from self._processes.bill.reading(size, reading))[0])
             elif message is not None:
                 raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
             if monotonic() >= look:
@@ -238,7 +238,7 @@ class Step(Struct, eq=False):
                 look = watch.next_look()
 
     def _may_show(self, size: int) -> bool:
-        """Tell whether a listener is told of one thing more, with `size` bytes of data."""
+        """Return whether a listener is told of one thing more, with `size` bytes of data."""
         self._shown_bytes += EVENT_BYTES + size
         return self._shown_bytes <= SHOWN_BYTES
 
@@ -257,7 +257,7 @@ class Step(Struct, eq=False):
         return self._first_verdict.setdefault(None, verdict)
 
     def secure(self, seconds: float) -> Core[bool]:
-        """Tell whether the state before this step has its copy, waiting so long for it; without one the end of the
+        """Return whether the state before this step has its copy, waiting so long for it; without one the end of the
         process would lose that state.
         """
         if not self._secured:
@@ -309,9 +309,9 @@ class Step(Struct, eq=False):
         for (file, ears), end in zip(self._streams, ends, strict=True):
             if text := file.fresh(STREAM_BYTES, end):
                 for hear in ears:
-                    self._tell(hear, text)
+                    self._notify(hear, text)
 
-    def _tell(self, hear: Callable[..., object], *told: Any) -> None:
+    def _notify(self, hear: Callable[..., object], *told: Any) -> None:
         """Call a listener, which may take as long as it likes."""
         self.listening = True
         try:
@@ -329,7 +329,7 @@ class Step(Struct, eq=False):
             until = printed[:2] if file is self._processes.output.stdout else (0, printed[2])
             if text := file.rest(STREAM_BYTES, until):
                 for hear in ears:
-                    self._tell(hear, text)
+                    self._notify(hear, text)
 
     def where(self) -> Core[Place]:
         """Return where its code is: asked before it is killed, and after the state before it has got its copy."""
@@ -378,7 +378,7 @@ class Step(Struct, eq=False):
             changes=NO_CHANGES if done.changes is None else changes_of(done.changes),
             notes=tuple(notes_of(done.notes)) if done.notes else (),
             exit_status=done.exit_status,
-            **self._told,
+            **self._contents,
             **facts,
         )
 

@@ -163,7 +163,7 @@ class Steps:
                 result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
         finally:
             self.calls = None
-        return self._told(text, result)
+        return self._reported(text, result)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
         """Take in a step that is not sent. It counts, and is told, as any other that the policy rejects."""
@@ -173,9 +173,9 @@ class Steps:
         self.supervisor.sources.last = ""
         processes = self.supervisor.processes
         processes.release(processes.history.pass_over(self.number))
-        return self._told(text, Result(outcome="rejected", error=refusal, step=self.number))
+        return self._reported(text, Result(outcome="rejected", error=refusal, step=self.number))
 
-    def _told(self, source: bytes | None, result: Result, call: str | None = None) -> Result:
+    def _reported(self, source: bytes | None, result: Result, call: str | None = None) -> Result:
         """Return the result of a step as its caller is told it: with what happened while nobody used the session.
         The observer hears of it where it has a `source`, which was run as a whole, or by a `call` of what it defines.
         """
@@ -228,8 +228,8 @@ class Steps:
         request = make(self.number)
         result = yield from self._act(request, self.number, limit, atomic=False)
         if type(request) is m.Invoke:
-            return self._told(self.plugin_source, result, request.path)
-        return self._told(None, result)
+            return self._reported(self.plugin_source, result, request.path)
+        return self._reported(None, result)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""

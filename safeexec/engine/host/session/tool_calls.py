@@ -89,7 +89,7 @@ class Waits:
         raise NotImplementedError
 
     def is_asking(self) -> bool:
-        """Tell whether somebody may still answer."""
+        """Return whether somebody may still answer."""
         return False
 
     def written(self) -> Core[bytes]:

@@ -159,7 +159,7 @@ class Turns:
                 session.end_at_once()
 
     def take(self, turn: Turn) -> bool:
-        """Tell whether it is `turn`'s now."""
+        """Return whether it is `turn`'s now."""
         while not (last := self._last).goes_on:
             turn.thread = threading.get_ident()
             self._last = last.next.setdefault(None, turn)  # or whoever was faster

@@ -33,7 +33,7 @@ class Variables:
 
     @exclusive("ask")
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
-        """Tell whether there is such a variable, and its value."""
+        """Return whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
         # As it is given first: `globals()[name]` binds what no program can spell.

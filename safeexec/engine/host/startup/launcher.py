@@ -101,7 +101,7 @@ class ZygoteHandle:
     def problem(self, number: int) -> str:
         """Return why child `number` could not be made, in the zygote's words, or an empty string."""
         with contextlib.suppress(OSError):
-            self._hear(self.socket.recv(CHUNK))
+            self._read_messages(self.socket.recv(CHUNK))
         return self._problem.pop(number, "")
 
     @property
@@ -180,11 +180,11 @@ class ZygoteHandle:
                     pid, self._inner = processes.sender(ancillary)
                     self.reapers = (self.pid, pid)
                     processes.pass_identity(self.socket, False)
-            messages = self._hear(data)
+            messages = self._read_messages(data)
             if messages:
                 return messages[0]
 
-    def _hear(self, data: bytes) -> list[m.FromZygote]:
+    def _read_messages(self, data: bytes) -> list[m.FromZygote]:
         received: list[m.FromZygote] = []
         for payload in self._reader.feed(data):
             try:

@@ -193,7 +193,7 @@ def _made(kind: type, given: Any) -> Any:
 
 
 def can_be_checked(hint: Any) -> bool:
-    """Tell whether values can be checked against a type hint."""
+    """Return whether values can be checked against a type hint."""
     return not _unchecked(hint)
 
 
@@ -209,7 +209,7 @@ def _unchecked(hint: Any) -> str:
 
 
 def names_class(hint: Any) -> bool:
-    """Tell whether a type hint names a class of the host that values can be made for, at any depth."""
+    """Return whether a type hint names a class of the host that values can be made for, at any depth."""
     if not can_be_checked(hint):
         return False
     found: set[Any] = set()

@@ -231,7 +231,7 @@ class Subject:
         raise NotImplementedError
 
     def in_use(self) -> bool:
-        """Tell whether a caller waits for it."""
+        """Return whether a caller waits for it."""
         return True
 
     def ordered(self) -> OrderedProcesses:

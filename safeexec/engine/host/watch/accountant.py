@@ -163,7 +163,7 @@ class Accountant:
             raise
 
     def _may_end(self) -> bool:
-        """Tell whether nobody is left to look at; then whoever comes next starts another thread."""
+        """Return whether nobody is left to look at; then whoever comes next starts another thread."""
         with self._lock:
             self._alive = bool(self._rotation)
             return not self._alive

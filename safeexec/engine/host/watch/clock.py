@@ -208,7 +208,7 @@ def where(runner: Channel, stderr: OutputFile, gate: ForkGate, most: float | Non
 
 
 def _undelivered(pid: int | None) -> bool:
-    """Tell whether the signal is pending, and the process does not block it: it has not been scheduled since."""
+    """Return whether the signal is pending, and the process does not block it: it has not been scheduled since."""
     try:
         with open(f"/proc/{pid}/status") as file:
             fields = dict(line.split(":", 1) for line in file)

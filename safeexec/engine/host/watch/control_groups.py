@@ -59,7 +59,7 @@ def _found(look: Callable[[], str]) -> tuple[str, str]:
 
 @cache
 def _may_exist() -> bool:
-    """Tell whether it is worth looking for a parent: 20 us, where to look would cost a start 0.5 ms."""
+    """Return whether it is worth looking for a parent: 20 us, where to look would cost a start 0.5 ms."""
     for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         try:
             with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:

@@ -158,7 +158,7 @@ class ForkGate:
             return [fork for fork in self._waiting.values() if fork.lineage == lineage]
 
     def waits(self, fork: Fork) -> bool:
-        """Tell whether it still does: the host may have asked for it meanwhile."""
+        """Return whether it still does: the host may have asked for it meanwhile."""
         return fork.id in self._waiting
 
     def kill(self, fork: Fork) -> None:
@@ -236,7 +236,7 @@ class ForkGate:
         notify.answer(self._listener, fork.id)
 
     def _is_announced(self, process: int) -> bool:
-        """Tell whether the host has asked for this fork; then it has asked for one fewer."""
+        """Return whether the host has asked for this fork; then it has asked for one fewer."""
         if process == self._zygote:
             return True
         allowed = self._allowed.get(process)

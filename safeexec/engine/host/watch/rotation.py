@@ -92,7 +92,7 @@ class Rotation:
 
 
 def _in_use(subject: Subject) -> bool:
-    """Tell whether it is in use; mark it as idle if not. The mark comes first: whoever begins to use it meanwhile is
+    """Return whether it is in use; mark it as idle if not. The mark comes first: whoever begins to use it meanwhile is
     either seen here, or sees the mark.
     """
     subject.idle = True
