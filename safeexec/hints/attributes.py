@@ -316,6 +316,11 @@ def _listing(failure: Failure, name: str, owner: Any, text: str) -> Iterator[str
 
 RULES = (
     HintRule("AttributeError", "removed in [^`]*[Uu]se `([^`]+)`", "Use `{1}`."),
+    HintRule(
+        "AttributeError",
+        r"^ResultSet object has no attribute",
+        "It is a list of elements: go through it, `[e.text for e in elements]`, or take the first with `.find(...)`.",
+    ),
     HintRule("AttributeError", "", _own_names),
     _rule(_in_module, ""),
     HintRule("TypeError", "", _shadowed_and_called),

@@ -224,6 +224,17 @@ def _behind_comma(failure: Failure, name: object) -> bool:
     return False
 
 
+def _in_names(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    """Name the column that was meant, of a function that is given a frame and names of its columns."""
+    values = [
+        *(failure.call.args if failure.call else []),
+        *(word.value for word in getattr(failure.call, "keywords", [])),
+    ]
+    for tree in values:
+        if columns := columns_of(failure.resolve(tree)):
+            yield column_hint(match[1], columns, failure.text_of(tree, "df"))
+
+
 def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     yield did_you_mean(nearest(match[1], _all_columns(failure), 2))
 
@@ -261,5 +272,7 @@ RULES = (
     HintRule("KeyError", "", _in_table),
     HintRule("KeyError", "", _in_frame),
     HintRule("UndefinedVariableError", "name '(.*)' is not defined", _in_query),
+    HintRule("ValueError", r"^Could not interpret value `(.*?)` for", _in_names),
+    HintRule("PatsyError", r"NameError: name '(\w+)' is not defined", _in_names),
     HintRule("ValueError", r"invalid literal for int\(\)|could not convert string to float", _texts_in_table),
 )

@@ -96,7 +96,7 @@ def given(failure: Failure) -> str:
     else:
         return ""
     bound, said = _bound(failure), _NAMED.findall(failure.message)
-    function = failure.text_of(failure.function)
+    function = failure.text_of(failure.function, failure.called)
     words = re.findall(r"\w+", str(said))
     lacking = [name for name in names if name in words and name not in dict(bound)]
     if lacking and _NEEDED.search(failure.message):

@@ -126,12 +126,13 @@ _LIBRARY_KINDS = {
     "DatetimeProperties": "pandas",
     "ndarray": "numpy",
     "Generator": "numpy.random",
+    "ImageDraw": "PIL.ImageDraw",
 }
 
 
 def library_kind(obj: Any) -> str:
     """Return ``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
-    ``matplotlib.Figure`` or ``.Axes``; else empty.
+    ``matplotlib.Figure`` or ``.Axes``, ``PIL.ImageDraw``; else empty.
     """
     for base in mro_of(type(obj)):
         module, name = module_of(base), class_name(base)

@@ -124,9 +124,14 @@ def _operand(index: int, default: str) -> Callable[[Failure], str]:
     return part
 
 
+_LOOPING = (enumerate, reversed, zip, map, filter)
+"""Classes that go through what they are given: of ``enumerate(5)`` the number is what is wrong."""
+
+
 def _first(failure: Failure) -> str:
     """Return the operand of the type that the message names, or the first one where none of them is known."""
-    if "iterable" in failure.message and failure.is_looped_over:
+    callee = failure.resolve(failure.function)
+    if "iterable" in failure.message and failure.is_looped_over and not any(callee is kind for kind in _LOOPING):
         return failure.text_of(failure.expression, "values")
     named = re.search(r"'(?:\w+\.)*(\w+)'(?: object)?|^(list|tuple|string) ind", failure.message)
     kind = {"string": "str"}.get(named[2], named[1] or named[2]) if named else ""

@@ -21,7 +21,10 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The rules that answered the examples: in processes of their own, for examples leave files open and loops behind,
     as mistakes do.
     """
-    for library in ("pandas", "sklearn", "matplotlib", "scipy", "sympy", "plotly", "duckdb"):
+    for library in (
+        *("pandas", "sklearn", "matplotlib", "scipy", "sympy", "plotly", "duckdb"),
+        *("PIL", "bs4", "networkx", "seaborn", "statsmodels"),
+    ):
         pytest.importorskip(library)
     found: set[str] = set()
     for half in ("0", "1"):

@@ -161,6 +161,9 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "shutil.make_archive": "Use `zipfile.ZipFile(name, 'w')` and its `write(file)`.",
         "shutil.unpack_archive": "Use `zipfile.ZipFile(name).extractall()`.",
         "sklearn.cross_validation": "Use `sklearn.model_selection`.",
+        "seaborn.factorplot": "Use `sns.catplot(...)`.",
+        "networkx.info": "Print the graph, `print(g)`; its parts are `g.number_of_nodes()`, `g.number_of_edges()` and `g.degree()`.",
+        "PIL.Image.ANTIALIAS": "Use `Image.LANCZOS`.",
         "sklearn.grid_search": "Use `from sklearn.model_selection import GridSearchCV`.",
     }
 )

@@ -74,6 +74,9 @@ _METHODS = {
         "savefig save save_fig": "Use `fig.savefig('name.png')` on the figure, or `ax.figure.savefig('name.png')`.",
         "suptitle tight_layout colorbar": "It belongs to the figure: `fig.suptitle(...)`, `fig.tight_layout()`, `fig.colorbar(...)`.",
     },
+    "PIL.ImageDraw": {
+        "textsize multiline_textsize": "Use `draw.textbbox((0, 0), text)`, which gives left, top, right and bottom, or `draw.textlength(text)` for the width."
+    },
     "numpy.ndarray": {
         "filter where select query": "Use a mask: `a[a > value]`.",
         "plot bar barh hist scatter set_title set_xlabel set_ylabel set_xlim set_ylim legend grid imshow boxplot "
