@@ -1,6 +1,6 @@
 """The one way from the engine to the advice that guest code gets: the language layer, and the hints.
 
-Neither holds anything. Without the folder `language/` a policy whose mode is `python` starts as ever, and one that says
+Neither is a boundary. Without the folder `language/` a policy whose mode is `python` starts as ever, and one that says
 what a program may write does not start; without `hints/` errors have no hint.
 """
 

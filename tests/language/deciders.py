@@ -54,7 +54,9 @@ def _code(name: str) -> str:
 def _told(method: Any) -> str:
     """The first sentence of a docstring."""
     lines = (method.__doc__ or "").strip().split("\n\n")[0].split("\n")
-    return " ".join(line.strip() for line in lines).replace("``", "`").replace("|", "\\|") or "as what it calls"
+    return (
+        " ".join(line.strip() for line in lines).replace("``", "`").replace("|", "\\|") or "as the method that it calls"
+    )
 
 
 def main() -> None:

@@ -137,6 +137,8 @@ def test_why_and_a_refusal_name_the_same_line(tmp_path):
             compile_step(program, policy.language_plan(), filename="<step 1>")
         assert rejected.value.diagnostics[0].rule == f"mine.yaml:{line}"
         assert policy.why(name).rule == f"mine.yaml:{line}"
+    for word in ("break", "continue"):  # a `for` has them, too
+        assert policy.why(word).allowed and accepts(policy, f"for x in y:\n    {word}")
 
 
 @FEW

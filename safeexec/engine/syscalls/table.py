@@ -218,8 +218,8 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
 def _controls(commands: tuple[int, ...]) -> Rule:
     """Allow fcntl with these commands, and with F_SETFL short of signals, and short of O_APPEND on descriptors below 4.
 
-    The files of the output have their full size (`host/session/output.py`): who appends there prints nothing any more.
-    make sets O_APPEND where it can.
+    The files of the output have their full size (`engine/host/session/output.py`): who appends there prints nothing any
+    more. make sets O_APPEND where it can.
     """
     flags = _equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)
     # A check knows equality alone: a descriptor is 4 or more where one of these bits is set.

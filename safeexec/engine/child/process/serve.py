@@ -1,8 +1,8 @@
 """The child's loop: read a request, act, answer.
 
-Between an answer and the next request, in think time, it makes the checkpoint that is due, if one is: a copy of this
-process, which will wait on the control socket that the host granted with a request. None is due after a step that can
-be repeated, as long as all such steps since the last checkpoint are soon done.
+Between an answer and the next request, in think time, it makes the copy that is due, if one is: a fork of this process,
+which will wait on the control socket that the host granted with a request. None is due after a step that can be
+repeated, as long as all such steps since the last copy are soon done.
 
 Three processes come out of one call of `Server._freeze`, two of them from it:
 

@@ -115,7 +115,7 @@ class Copies:
         self.undiscovered = False
 
     def forget(self, copy: Copy) -> None:
-        """Forget a copy that is not there, or has to make room; one with a name is released when that is dropped."""
+        """Forget a copy that is gone, or is given up for space; one with a name is released when that is dropped."""
         self.history.forget([copy])
         if copy not in self.history.named_copies():
             copy.release()

@@ -1,6 +1,6 @@
-"""Keeps a process ready for the steps of a session, asks it, and restores the state when the process is lost. The order
-of things in a step is that of `steps.py`. The sources of the steps are kept here too: for tracebacks of those that are
-killed, and for the names that an undone one had bound.
+"""Keeps a process ready for the steps of a session, asks it, and restores the state when the process is lost; what
+happens in a step, and in which order, is in `steps.py`. The sources of the steps are kept here too: for tracebacks of
+those that are killed, and for the names that an undone one had bound.
 """
 
 from __future__ import annotations

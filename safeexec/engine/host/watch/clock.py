@@ -92,7 +92,7 @@ def _line_of(lines: list[str], line: int) -> str:
 
 
 class Watch(Struct, eq=False):
-    """The clock of one step, what it prints and writes. All else that bounds a step is the accountant's to look at."""
+    """The clock of one step, what it prints and writes. The accountant looks at CPU time, memory and forks."""
 
     _runner: Channel
     _limits: Limits
