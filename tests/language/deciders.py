@@ -54,9 +54,8 @@ def _code(name: str) -> str:
 def _told(method: Any) -> str:
     """The first sentence of a docstring."""
     lines = (method.__doc__ or "").strip().split("\n\n")[0].split("\n")
-    return (
-        " ".join(line.strip() for line in lines).replace("``", "`").replace("|", "\\|") or "as the method that it calls"
-    )
+    text = " ".join(line.strip() for line in lines).replace("``", "`").replace("|", "\\|")
+    return text or "as the method that it calls"
 
 
 def main() -> None:
