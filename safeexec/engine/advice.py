@@ -38,13 +38,13 @@ def _imported(name: str) -> Any:
 
 def refusal_hint(kind: str, name: str, plan: LanguagePlan) -> str | None:
     """Return what to write instead of a name that is refused; `kind` is module, builtin, attribute or construct."""
-    hints = _hints("refusals")
+    hints = _hints("remedies")
     return hints and hints.hint_for(kind, name, plan)  # type: ignore[no-any-return]
 
 
 def network_hint(plan: LanguagePlan) -> str | None:
     """Return what to do without a network."""
-    hints = _hints("refusals")
+    hints = _hints("remedies")
     return hints and hints.without_network(plan)  # type: ignore[no-any-return]
 
 

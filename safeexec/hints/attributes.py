@@ -31,7 +31,7 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, hint_for_missing_member
+from safeexec.hints.remedies import MOST_LISTED, OF_VALUES, builtin_for, hint_for_missing_member
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES
 from safeexec.hints.tables.libraries import METHODS

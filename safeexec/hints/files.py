@@ -10,7 +10,7 @@ from safeexec.common.matching import nearest, quoted
 from safeexec.hints.choice import READ, Advice, choose
 from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
-from safeexec.hints.refusals import hint_for
+from safeexec.hints.remedies import hint_for
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.modules import MODULES
 

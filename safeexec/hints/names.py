@@ -12,7 +12,7 @@ from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, neare
 from safeexec.hints.choice import choose, importable, provides
 from safeexec.hints.failure import Failure, walk
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_module, module_name
-from safeexec.hints.refusals import hint_for, hint_for_member, hint_for_missing_member
+from safeexec.hints.remedies import hint_for, hint_for_member, hint_for_missing_member
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY

@@ -1,4 +1,4 @@
-"""Explain refusals: where in the source, and by which rule of the policy. What to do instead: `hints.refusals`."""
+"""Explain refusals: where in the source, and by which rule of the policy. What to do instead: `hints.remedies`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
 from safeexec.common.version import VERSION
-from safeexec.engine.host.files.names import check_given
+from safeexec.engine.host.files.file_names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed

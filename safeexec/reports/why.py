@@ -32,7 +32,7 @@ from safeexec.engine.syscalls import refuse
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import group_of, rules_for
 from safeexec.errors import PolicyError
-from safeexec.hints.refusals import hint_for
+from safeexec.hints.remedies import hint_for
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.judge import compile_step

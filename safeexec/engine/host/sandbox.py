@@ -378,7 +378,7 @@ os.register_at_fork(after_in_child=_disown_all)
 
 def _check_files(files: Files | None, policy: Policy) -> None:
     if files:
-        from safeexec.engine.host.files.names import check_given  # for sandboxes with files
+        from safeexec.engine.host.files.file_names import check_given  # for sandboxes with files
 
         check_given(files, policy)
 

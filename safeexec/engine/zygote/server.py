@@ -23,7 +23,7 @@ from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import determinism, substitutes
 from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdown
 from safeexec.engine.child.repeat.objects import look_at_modules
-from safeexec.engine.child.step import refusals
+from safeexec.engine.child.step import caught
 from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.linux.fork import fork
 from safeexec.engine.linux.libc import make
@@ -289,8 +289,8 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     # The plan of the children comes last: it is the one by which this process explains refusals.
     command = Lockdown(configure.command, (link.fileno(),)) if configure.command is not None else None
     lockdown = Lockdown(configure.child, (link.fileno(),))
-    refusals.listen(configure.child)
-    server.guest.language.close_paths(refusals.closed_paths(configure.child))
+    caught.listen(configure.child)
+    server.guest.language.close_paths(caught.closed_paths(configure.child))
     if not configure.limits.processes:
         substitutes.refuse_programs()
     preload.finish(server)

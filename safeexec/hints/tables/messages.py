@@ -15,7 +15,7 @@ from types import FunctionType
 from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of, is_class_of_guest, is_of_guest
-from safeexec.hints.refusals import without_network
+from safeexec.hints.remedies import without_network
 from safeexec.hints.rules import HintRule
 
 TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")

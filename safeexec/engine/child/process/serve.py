@@ -28,7 +28,7 @@ from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.repeat.digest import digest
-from safeexec.engine.child.step import refusals
+from safeexec.engine.child.step import caught
 from safeexec.engine.child.step.guest import WARM_UP, Guest
 from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.engine.child.step.plugins import LoadedPlugin
@@ -209,8 +209,8 @@ class Server:
         """Add to the answer of a step what the whole process tells, and whether a checkpoint is due."""
         guest, usage = self.guest, resource.getrusage(resource.RUSAGE_SELF)
         done.step, done.peak_kb = self._step, usage.ru_maxrss
-        if refusals.noted or guest.language.unseen:
-            done.refusals = refusals.take(done.error, guest.language)
+        if caught.noted or guest.language.unseen:
+            done.refusals = caught.take(done.error, guest.language)
         done.threads = guest.threads is not None and guest.threads.started and guest.threads.ran()
         if guest.exit_functions:
             guest.exit_functions.clear()

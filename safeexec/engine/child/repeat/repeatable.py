@@ -15,7 +15,7 @@ The answer is on the safe side: a step that is not known to compute only is copi
 | before it | `inspect` | `_is_usual`: nothing new, the short way; `_judge`: names, instructions, constants of code |
 | an import | `_learn` | which attributes of the module lead out; code judged by less is judged anew (`_forbid`) |
 | while it runs | `report_set` | each set that it makes, as its code was rewritten by `sets.py` to show them |
-| | `external_events` | operations outside, as `step/refusals.py` and `process/determinism.py` hear of them |
+| | `external_events` | operations outside, as `step/caught.py` and `process/determinism.py` hear of them |
 | after it | `conclude` | what it printed and left: `_depends_on_addresses` |
 
 A program that deceives these rules harms its own session alone: its state differs when the step is repeated, which is
@@ -86,7 +86,7 @@ _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 
 external_events: list[str] = []
 """The last audit event, in the step that runs, of an operation outside of the process, or nothing. The hooks of
-`step/refusals.py` and `process/determinism.py` put it here.
+`step/caught.py` and `process/determinism.py` put it here.
 """
 
 _CHANGED_ITEMS: Final = 100

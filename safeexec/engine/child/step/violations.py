@@ -14,7 +14,7 @@ stopped at a ``raise``, or where something was thrown into it (`mock.patch(side_
 What a library raises in place of a system call's answer, which stands before it in the chain, is that answer still;
 so is what Python code raises where the audit hook heard of the call (`subprocess`).
 
-Which call it was is known (1) by what the audit hook noted for this very instruction (`child.step.refusals`), else (2)
+Which call it was is known (1) by what the audit hook noted for this very instruction (`child.step.caught`), else (2)
 by the frame that called: of the program the expression (``os.nice``), of a library its function.
 """
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree, workspace_files
-from safeexec.engine.host.files.names import path_of, shown
+from safeexec.engine.host.files.file_names import path_of, shown
 from safeexec.engine.host.files.regions import UNDONE, WorkspaceRegion, needing_room
 from safeexec.engine.host.files.snapshots import Snapshot, Snapshots, mark_of
 from safeexec.engine.host.files.workspace_files import Marks

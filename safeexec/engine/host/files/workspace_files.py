@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree
-from safeexec.engine.host.files.names import MAX_DEPTH, path_of, shown
+from safeexec.engine.host.files.file_names import MAX_DEPTH, path_of, shown
 from safeexec.errors import WorkspaceError
 from safeexec.results import FileChange
 from safeexec.untrusted.below import read_descriptor, replace_file

@@ -10,7 +10,7 @@ import pytest
 from safeexec.engine.policy import names
 from safeexec.hints import choice
 from safeexec.hints.limits import limit_hint
-from safeexec.hints.refusals import hint_for, hint_for_missing_member
+from safeexec.hints.remedies import hint_for, hint_for_missing_member
 from safeexec.hints.syntax import syntax_hint
 from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import BUILTINS, NAMES
