@@ -19,12 +19,16 @@ def test_what_a_runner_has_forked_stands_still_until_the_runner_has_ended(
 ) -> None:
     """It would take the processor that the end of the runner needs."""
 
-    def forked() -> list[int]:
-        return [pid for pid in members(session) if pid not in pids_of(session)]
+    found: list[int] = []
+
+    def is_alone() -> bool:
+        """Return whether it is the one process that nobody knows: of a copy that is being made the host learns late."""
+        found[:] = [pid for pid in members(session) if pid not in pids_of(session)]
+        return len(found) == 1
 
     session.run("import os\nif os.fork() == 0:\n    while True: pass").check()
-    until(lambda: len(forked()) == 1)
-    (endless,) = forked()
+    until(is_alone)
+    (endless,) = found
     wait_exiting, stood = Channel.wait_exiting, []
 
     def waited(channel: Channel, deadline: float) -> Core[bool]:
