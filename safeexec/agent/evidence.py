@@ -226,7 +226,8 @@ class _Judge:
         if wanted:
             return _CONTRADICTED if infinity != wanted else _UNDECIDED if _DENIED.search(answer) else _MATCHED
         if (none or (infinity and leaves(value))) and not numerals(answer):
-            return _CONTRADICTED if leaves(value) else _UNDECIDED
+            is_count = type(value) is int and value == 0
+            return _CONTRADICTED if leaves(value) and not is_count else _UNDECIDED
         return None
 
     def _of_words(self, answer: str, value: Any) -> Comparison:

@@ -50,6 +50,12 @@ def _spaced(found: re.Match[str]) -> str:
     return items if grouped else items.replace(",", ", ")
 
 
+def _of_scale(found: re.Match[str]) -> str:
+    """Return the number of "half a million" and "a dozen"."""
+    number = {"dozen": 12, **_SCALES}[found[2].lower()]
+    return str(number // 2 if found[1] else number) if found[1] or number == 12 else found[0]
+
+
 def _repeated(digits: str) -> str:
     """Return digits of a repeating decimal, fewer than a float has."""
     return (digits * 12)[:12] + "…"
@@ -73,6 +79,7 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r",? \(?(?:which is )?Euler['’]s (?:number|constant)\)?"), ""),
     (re.compile(r"(%| percent) of (?:the time|all cases)\b"), r"\1"),
     (re.compile(r"([})\]]),(?=[{(\[])"), r"\1, "),
+    (re.compile(rf"\b(half )?an? (dozen|{'|'.join(_SCALES)})\b", re.IGNORECASE), _of_scale),
     (re.compile(r"\b(is|are|lies) at (?=\(\s?[-−]?\d)"), r"\1 "),
     (re.compile("[₀₁₂₃₄₅₆₇₈₉]+"), lambda found: "_" + found[0].translate(_LOWERED)),
 ]
