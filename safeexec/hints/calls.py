@@ -77,7 +77,8 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     # labels= of a box plot is `tick_labels`, and no plural of `label`
     parts = [name for name in names if keyword in name.split("_")]
     begun = [name for name in names if len(name) > 2 and keyword.startswith(name)]  # location= is `loc`
-    for found in known or (parts if len(parts) == 1 else nearest(keyword, names, worst=0.72) or begun):
+    plural = [name for name in names if name == f"{keyword}s"]
+    for found in plural or known or (parts if len(parts) == 1 else nearest(keyword, names, worst=0.72) or begun):
         yield f"The argument is called `{found}`: write `{found}=`."
     target = failure.called or raiser or "the function"
     code = failure.callee.__code__ if type(failure.callee) is FunctionType else None

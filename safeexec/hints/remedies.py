@@ -13,7 +13,16 @@ import sys
 from collections.abc import Collection, Container, Iterable
 from types import ModuleType
 
-from safeexec.common.matching import TYPING_ERRORS, did_you_mean, misspelt, nearest, quoted, same_name, synonyms
+from safeexec.common.matching import (
+    TYPING_ERROR,
+    TYPING_ERRORS,
+    did_you_mean,
+    misspelt,
+    nearest,
+    quoted,
+    same_name,
+    synonyms,
+)
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
 from safeexec.hints.choice import Advice, choose, importable, provided, provides
@@ -136,6 +145,7 @@ def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
         known += [module for module in public if module_access(module, plan).allowed]
     # A library's name is not the nearest of Python's: `pint` is no `pprint`, and `pydot` no `pydoc`.
     near = [ALIASES[name]] if name in ALIASES else misspelt(name, {*known} - {name})[:1]
+    near = near or nearest(name, _COMMON, 1, worst=TYPING_ERROR)
     return did_you_mean([f"import {meant}" for meant in near if importable(meant, plan)])
 
 
