@@ -54,7 +54,8 @@ class SafeInterpreter:
             raise CodeInterpreterError(_NEEDS_ANOTHER)
         if self._session is None:
             if private := [name for name in self.tools if name.startswith("_")]:
-                # Those of dspy's stand-in for itself, which patches `sys.modules`: told so, dspy goes on without.
+                # Those of dspy's stand-in for itself, which patches `sys.modules`: after this error dspy goes on
+                # without.
                 raise CodeExecutionError(f"guest code cannot have tools of such names: {', '.join(private)}")
             self._offered = frozenset(self.tools)
             tools = {name: self._forwarding(name) for name in self._offered}
@@ -107,7 +108,7 @@ class SafeInterpreter:
         return call
 
     def _submit(self) -> Callable[..., Any]:
-        """Return ``SUBMIT`` with the names of the outputs, so that a wrong call is told to the model. Without names
+        """Return ``SUBMIT`` with the names of the outputs, so that the model hears of a wrong call. Without names
         (ProgramOfThought) it takes one value, which dspy writes as JSON: what JSON has no form for is its text.
         """
         fields = [field["name"] for field in self.output_fields or ()]

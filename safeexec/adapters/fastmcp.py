@@ -33,7 +33,7 @@ try:
         if isinstance(_node, (ast.Constant, ast.JoinedStr)) and _node.end_lineno > _node.lineno:
             _inside.update(range(_node.lineno + 1, _node.end_lineno + 1))
 except SyntaxError:
-    pass  # told when it runs
+    pass  # the run reports it
 "\n".join(line if number in _inside else " " + line for number, line in enumerate(source.split("\n"), 1))
 """
 """Makes of a program the body of a function: each line one to the right, but for those that begin within a text."""

@@ -56,7 +56,7 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
     """Run what a model asked for: the text to send back, and the result. `arguments` as the API gave them, JSON or a
     dict.
 
-    Invalid arguments are told to the model, and nothing is run.
+    Invalid arguments are an answer to the model, and nothing is run.
     """
     given: Any = session
     if isinstance(given, AsyncSession):

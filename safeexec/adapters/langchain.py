@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RunPython(BaseModel):
-    """The arguments of a call, and nothing besides. Invalid ones are told to the model."""
+    """The arguments of a call, and nothing besides. Invalid ones are an answer to the model."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     code: str
@@ -28,7 +28,7 @@ def python_tool(
 ) -> StructuredTool:
     """Return a tool over a session of either kind, for `invoke` and `ainvoke`; an `AsyncSession` is awaited, by
     `ainvoke` alone. Its content is the observation, with the pictures of the step as image blocks; the artifact of its
-    message is the `Result`. `policy` and `tools`: what the model is told of, if not of the session's own.
+    message is the `Result`. `policy` and `tools`: what the description names, if not the session's own.
     """
     given: Any = session
 

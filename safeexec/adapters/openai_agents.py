@@ -24,9 +24,9 @@ def python_tool(
     session: Session | AsyncSession, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
 ) -> FunctionTool:
     """Return a tool of ``run_python(code)`` over a session of either kind, which answers with the observation, and with
-    the pictures of the step. `policy` and `tools`: what the model is told of, if not of the session's own. Calls that a
-    model makes side by side run one after the other, in their order: they share state. Invalid arguments are told to
-    the model, and nothing is run.
+    the pictures of the step. `policy` and `tools`: what the description names, if not the session's own. Calls that a
+    model makes side by side run one after the other, in their order: they share state. Invalid arguments are an answer
+    to the model, and nothing is run.
     """
     turn = asyncio.Lock()
 

@@ -23,7 +23,7 @@ def toolset(
     session: AsyncSession | Session, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
 ) -> FunctionToolset[Any]:
     """Return a toolset of ``run_python(code)`` over a session of either kind, which answers with the observation, and
-    with the pictures of the step. `policy` and `tools`: what the model is told of, if not of the session's own. One
+    with the pictures of the step. `policy` and `tools`: what the description names, if not the session's own. One
     call at a time: they share state.
     """
 
@@ -48,7 +48,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
         Agent(model, toolsets=[CodeMode(FunctionToolset([get_weather]), policy="standard")])
 
     A run of the agent has one session. Tools that appear later in the run need a new one, whose variables are gone;
-    the model is told so. `options` are those of `Sandbox`.
+    the answer says so. `options` are those of `Sandbox`.
     """
 
     wrapped: AbstractToolset[Any]
@@ -96,12 +96,12 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
             await self._close()
         session = await self._open()
         answer = _answer(await session.run(tool_args["code"]), self.max_tokens)
-        told = "There are new tools, so the variables of before are gone.\n"
+        note = "There are new tools, so the variables of before are gone.\n"
         if not fresh:
             return answer
         if isinstance(answer, ToolReturn):
-            return replace(answer, return_value=told + answer.return_value)
-        return told + answer
+            return replace(answer, return_value=note + answer.return_value)
+        return note + answer
 
     async def _open(self) -> AsyncSession:
         if self._session is None:

@@ -115,7 +115,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         return self._bind("context", number, context_payload)
 
     def get_context_count(self) -> int:
-        """Tell how many contexts there are."""
+        """Return how many contexts there are."""
         return self._contexts
 
     def add_history(self, message_history: list[dict[str, Any]], history_index: int | None = None) -> int:
@@ -125,7 +125,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         return self._bind("history", number, message_history)
 
     def get_history_count(self) -> int:
-        """Tell how many histories there are."""
+        """Return how many histories there are."""
         return self._histories
 
     def _bind(self, name: str, number: int, value: Any) -> int:

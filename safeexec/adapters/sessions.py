@@ -1,4 +1,4 @@
-"""A session of either kind as what the tools of a framework run code in, and what they tell the model of a step."""
+"""A session of either kind as what the tools of a framework run code in, and the text that a model gets of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def described(session: Session | AsyncSession, policy: Policy | str | None) -> Any:
-    """Return what the model is told of: `policy`, or the session itself. Raises TypeError for what is no session."""
+    """Return what describes the tool: `policy`, or the session itself. Raises TypeError for what is no session."""
     if not (hasattr(session, "run") and hasattr(session, "checkpoint")):
         raise TypeError(
             "the tool runs code in a session, which you open and close; found "

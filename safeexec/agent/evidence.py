@@ -134,7 +134,7 @@ def judge(
 ) -> Comparison:
     """Compare the words of `answer` with the computed `value`. `percent` says that the code computes percentages: then
     "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case, `predicates` those
-    that the code asks about, where it computes a yes or no.
+    that the code tests, where it computes a yes or no.
     """
     if len(answer) > MAX_TEXT:
         return _UNDECIDED

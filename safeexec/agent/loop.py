@@ -378,9 +378,9 @@ class _Run:
         | has native calls | each is a step: `_handle_calls` |
         | prints a call, with code that can be read | a step |
         | is Python meant as words (`_is_prose`) | it is the answer |
-        | has code that the limit of length cut off | the model is told, and it counts as an empty reply |
+        | has code that the limit of length cut off | the model gets a notice, and it counts as an empty reply |
         | has code, and a step is left for it | a step; a bare sentence that failed as one is the answer |
-        | prints a call of no tool, or has code that cannot be read | the model is told, as above |
+        | prints a call of no tool, or has code that cannot be read | the model gets a notice, as above |
         | has words alone | they are the answer |
         """
         if reply.finish == "content_filter":
@@ -469,7 +469,7 @@ class _Run:
         return call_source(call.name, arguments) if isinstance(arguments, dict) else None
 
     def _say(self, text: str, call: str | None = None) -> None:
-        """Tell the model something besides an observation, or why a native call, by its id, was not run."""
+        """Send the model something besides an observation, or why a native call, by its id, was not run."""
         if call is None:
             self._transcript.add("notice", text=text)
         else:

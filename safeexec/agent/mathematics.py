@@ -76,7 +76,7 @@ class MathAnswer(OfRun):
     reason: str = field()
     """The end of the run in words, and what contradicts the answer."""
     contradicted: bool = False
-    """The model says a number that the code did not compute, or gives a function, also after it was asked."""
+    """The model says a number that the code did not compute, or gives a function, also when it is asked again."""
 
     def __repr__(self) -> str:
         why = "" if self.ok or not self.reason else f"; {shorten(self.reason, 200)}"
@@ -159,7 +159,7 @@ class _Found:
 
 
 class _Proof:
-    """Looks for the program that computes an answer, and asks the model once for what is missing.
+    """Looks for the program that computes an answer, and sends the model once an objection with what is missing.
 
     A model that repeats an answer without a number is believed that nothing was to compute.
     """

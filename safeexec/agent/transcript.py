@@ -275,7 +275,7 @@ def _assistant(entry: Entry) -> Message:
         ToolCall(call.id, _NO_NAME.sub("_", call.name[:64]) or "unnamed", _arguments(call.arguments))
         for call in Reply.from_dict(entry).tool_calls
     )
-    # Reasoning models want none of their thinking back.
+    # Reasoning models take none of their thinking back.
     text = _clean(head_and_tail(without_thinking(entry["text"]), _REPLY_CHARACTERS)[0])
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 

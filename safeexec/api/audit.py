@@ -1,7 +1,7 @@
-"""Tells operators of the sandboxes of a process: log records, an audit log, spans and metrics. Never a value of the
+"""Reports the sandboxes of a process to operators: log records, an audit log, spans and metrics. Never a value of the
 guest.
 
-Each finished step is told once, with the same fields, to
+Each finished step is reported once, with the same fields, to
 
 - the logger ``safeexec`` (structured: ``record.safeexec`` is a dict), when it is enabled for INFO;
 - the audit log, one JSON object per line, where the sandbox was given one;
@@ -67,7 +67,7 @@ def _logged(value: object) -> str:
 
 
 class Observer:
-    """Tells what the steps of one sandbox came to."""
+    """Reports what the steps of one sandbox came to."""
 
     def __init__(self, policy: Policy, audit: Any, telemetry: Telemetry | None) -> None:
         self._policy = policy.name
@@ -77,7 +77,7 @@ class Observer:
         self._lock = threading.Lock()
 
     def step_done(self, session: Any, source: bytes, result: Result, call: str | None = None) -> None:
-        """Tell of a step that has ended, or a `call` of a plugin whose code is `source`."""
+        """Report a step that has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
             record = self.record(session, source, result, call)
@@ -219,7 +219,7 @@ class Telemetry:
         self._calls = meter.create_counter("safeexec.tool_calls", description="calls of host tools")
 
     def step_done(self, policy: str, result: Result) -> None:
-        """Tell a span, begun when the step began, and the counters. Attributes take a bounded set of values."""
+        """Write a span, begun when the step began, and the counters. Attributes take a bounded set of values."""
         attributes = {"policy": policy, "outcome": result.outcome}
         end = time_ns()
         span = self._tracer.start_span(

@@ -194,7 +194,7 @@ class SandboxAPI:
         return tuple(self._core.protection)
 
     def stats(self) -> SandboxStats:
-        """Tell how many sessions are open, busy, idle, queued and restored now, in all and by label."""
+        """Return how many sessions are open, busy, idle, queued and restored now, in all and by label."""
         return self._core.stats()
 
     def templates(self) -> list[TemplateInfo]:
@@ -444,7 +444,7 @@ class Sandbox(SandboxAPI):
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
         """Return what the policy refuses in `source` before it runs (`error.diagnostics`), or its syntax error; nothing
         of it runs. `stdin`: it is to run with a standard input, which it may read; a refused file that `open` names is
-        told. Attributes of modules are judged when they are used.
+        reported. Attributes of modules are judged when they are used.
         """
         session = yield from self._core.new_session(checkpoints="off")
         try:
@@ -580,7 +580,7 @@ class SessionAPI:
 
     @property
     def untold_cpu(self) -> float:
-        """CPU seconds that the session has used beside what its results tell, a quarter of a second late: in threads
+        """CPU seconds that the session has used beside what its results report, a quarter of a second late: in threads
         that a step has left running, or to describe variables.
         """
         return self._core.untold_cpu

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from safeexec import __version__
-from safeexec.cli.common import tell
+from safeexec.cli.common import print_safely
 from safeexec.common.matching import suggestion
 from safeexec.common.text import one_line
 from safeexec.errors import SandboxError
@@ -87,7 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_READER_GONE
     except (SandboxError, OSError) as error:
-        tell(f"safeexec: {error}", file=sys.stderr)  # a state file, a recording or a policy may say what it likes
+        print_safely(
+            f"safeexec: {error}", file=sys.stderr
+        )  # a state file, a recording or a policy may say what it likes
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130

@@ -13,7 +13,7 @@ from pathlib import Path
 from socketserver import BaseRequestHandler, TCPServer
 
 from safeexec import Result, Sandbox
-from safeexec.cli.common import add_policy_option, read_source, tell
+from safeexec.cli.common import add_policy_option, print_safely, read_source
 
 VARIABLE = "SAFEEXEC_FLAG"
 REPORT = ".github/SECURITY.md says how to report it"
@@ -36,16 +36,16 @@ def main(options: argparse.Namespace) -> int:
     source = read_source(options.program)
     with Sandbox(options.policy) as sandbox, flags(sandbox) as (places, found):
         for name, place in places.items():
-            tell(f"{name:13}{place}")
+            print_safely(f"{name:13}{place}")
         with sandbox.session() as session:
             result = session.run(source, argv=[options.program, *places.values()])
-    tell(result.observation())
+    print_safely(result.observation())
     read = [name for name, flag in found.items() if any(flag in text for text in texts(result))]
     if read:
-        tell(f"\nThe flag came out: {', '.join(read)}. This is a bug of safeexec; {REPORT}.")
+        print_safely(f"\nThe flag came out: {', '.join(read)}. This is a bug of safeexec; {REPORT}.")
         return 1
     ran = "" if result.outcome != "rejected" else ": no line of the program ran"
-    tell(f"\nNo flag came out of {sandbox.policy.name}{ran}.")
+    print_safely(f"\nNo flag came out of {sandbox.policy.name}{ran}.")
     return 0
 
 
@@ -74,7 +74,7 @@ def flags(sandbox: Sandbox) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
 
 @contextmanager
 def serving(flag: str) -> Iterator[int]:
-    """Start a service of this machine that tells the flag to whoever connects; its port."""
+    """Start a service of this machine that sends the flag to whoever connects; returns its port."""
 
     class Telling(BaseRequestHandler):
         def handle(self) -> None:
@@ -91,7 +91,7 @@ def serving(flag: str) -> Iterator[int]:
 
 
 def texts(result: Result) -> Iterator[str]:
-    """Yield all that a step tells."""
+    """Yield all texts of a step's result."""
     yield from (result.stdout, result.stderr, result.text, repr(result.value), result.observation(100_000))
     for display in result.displays:
         yield from (item if isinstance(item, str) else item.decode("latin-1") for item in display.values())

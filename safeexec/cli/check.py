@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from safeexec import Sandbox
-from safeexec.cli.common import EXIT_CODES, MAX_SOURCE, add_policy_option, decoded, read_source, tell
+from safeexec.cli.common import EXIT_CODES, MAX_SOURCE, add_policy_option, decoded, print_safely, read_source
 from safeexec.untrusted.below import Found, opened, read_file, walk
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
     with Sandbox(options.policy) as sandbox:
         for name, source in sources(options.sources):
             if isinstance(source, OSError):
-                tell(f"{name} is not checked: {source.strerror or source}", file=sys.stderr)
+                print_safely(f"{name} is not checked: {source.strerror or source}", file=sys.stderr)
                 status = max(status, UNREAD)
                 continue
             # As `run` judges it: a program in a file has a standard input.
@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
             status = max(status, EXIT_CODES[result.outcome])
             checked.append(name)
         if status == UNREAD and checked:
-            tell(f"checked, and nothing found: {', '.join(checked[:SHOWN])}", file=sys.stderr)
+            print_safely(f"checked, and nothing found: {', '.join(checked[:SHOWN])}", file=sys.stderr)
         if not status and not options.json:
             print(
                 f"nothing is refused by {sandbox.policy.name} before it runs; attributes of modules are judged "
@@ -86,9 +86,9 @@ def _print(name: str, finding: ErrorInfo, *, as_json: bool) -> None:
         fields = ("type", "message", "line", "column", "end_line", "end_column", "source_line", "rule", "hint")
         print(json.dumps({"file": name} | {field: getattr(finding, field) for field in fields}))
         return
-    tell(f"{name}:{finding.line}:{finding.column}: {finding.type}: {finding.message}")
+    print_safely(f"{name}:{finding.line}:{finding.column}: {finding.type}: {finding.message}")
     if finding.traceback:
-        tell(finding.traceback.rstrip())
+        print_safely(finding.traceback.rstrip())
     for label, value in (("rule", finding.rule), ("hint", finding.hint)):
         if value:
-            tell(f"    {label}: {value}")
+            print_safely(f"    {label}: {value}")

@@ -104,7 +104,7 @@ def add_model_options(parser: argparse.ArgumentParser, max_steps: int) -> None:
     parser.add_argument("--max-steps", type=int, default=max_steps, metavar="N", help=f"default: {max_steps}")
 
 
-def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
+def print_safely(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
     """Print what strangers may have written: nothing of it acts on the terminal."""
     print(printable(sep.join(map(str, values))), file=file or sys.stdout)
 
@@ -135,4 +135,4 @@ def print_error(result: Result) -> None:
     """Print on stderr why a step did not end well: the place, what happened, the rule, the hint; or its notes."""
     lines = failure(result) if result.error is not None else [f"note: {note}" for note in result.notes]
     if lines:
-        tell("\n".join(lines), file=sys.stderr)
+        print_safely("\n".join(lines), file=sys.stderr)

@@ -15,7 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from safeexec import Policy, SandboxError, __version__
-from safeexec.cli.common import tell
+from safeexec.cli.common import print_safely
 from safeexec.remote.container import engine, image
 
 _WHEEL = "Wheel-Version: 1.0\nGenerator: safeexec\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
             status = subprocess.run(build, stdin=subprocess.DEVNULL).returncode
         except OSError as error:
             raise SandboxError(f"{command[0]} cannot be started: {error.strerror}") from None
-    tell(
+    print_safely(
         f'made {image()}: Sandbox("calculator", engine="container")' if not status else "no image was made",
         file=sys.stderr,
     )

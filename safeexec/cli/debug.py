@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from safeexec import Recording, RecordingError, SandboxError, Timeline, replay
-from safeexec.cli.common import print_error, tell
+from safeexec.cli.common import print_error, print_safely
 from safeexec.cli.replay import add_changes, changes_of
 from safeexec.common.matching import suggestion
 from safeexec.common.text import one_line
@@ -40,12 +40,12 @@ def main(options: argparse.Namespace) -> int:
         _do(options, timeline, options.command)
         return 0
     if timeline.unknown:
-        tell(f"effects of which nobody knows what came of them:\n{effects(timeline)}", file=sys.stderr)
+        print_safely(f"effects of which nobody knows what came of them:\n{effects(timeline)}", file=sys.stderr)
     for words in _asked():
         try:
             _do(options, timeline, words)
         except (SandboxError, OSError) as error:
-            tell(f"safeexec: {error}", file=sys.stderr)
+            print_safely(f"safeexec: {error}", file=sys.stderr)
     return 0
 
 
@@ -71,9 +71,9 @@ def _do(options: argparse.Namespace, timeline: Timeline, words: list[str]) -> No
     elif name == "error" and len(arguments) == 1:
         _error(options, arguments[0])
     elif act is not None:
-        tell(act(timeline, *arguments))
+        print_safely(act(timeline, *arguments))
     elif name == "help":
-        tell(HELP)
+        print_safely(HELP)
     else:
         known = [command for command, _ in COMMANDS] + ["error", "try"]
         what = (
@@ -95,24 +95,24 @@ def _variables(timeline: Timeline, *step: str) -> str:
 def _try(options: argparse.Namespace, step: str, source: str) -> None:
     with replay(options.recording, to=place_of(step), **changes_of(options)) as replayed:
         if replayed.difference is not None:
-            tell(replayed.difference, file=sys.stderr)
+            print_safely(replayed.difference, file=sys.stderr)
         (branch,) = replayed.session_of(place_of(step)[0]).branch()
         result = branch.run(source)
-        tell(result.stdout + result.text)
+        print_safely(result.stdout + result.text)
         print_error(result)
 
 
 def _error(options: argparse.Namespace, step: str) -> None:
     with replay(options.recording, to=place_of(step), **changes_of(options)) as replayed:
         if replayed.difference is not None:
-            tell(replayed.difference, file=sys.stderr)
+            print_safely(replayed.difference, file=sys.stderr)
         frames = replayed.frames(place_of(step)[0])
         for frame in frames:
-            tell(f"{frame.file}, line {frame.line}, in {one_line(frame.function)}")
+            print_safely(f"{frame.file}, line {frame.line}, in {one_line(frame.function)}")
             for variable in frame.variables:
-                tell(f"    {one_line(variable.name)} = {one_line(variable.text)}")
+                print_safely(f"    {one_line(variable.name)} = {one_line(variable.text)}")
         if not frames:
-            tell("no function of it was running when it ended")
+            print_safely("no function of it was running when it ended")
 
 
 COMMANDS: dict[tuple[str, int], Callable[..., str]] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from safeexec import Mechanism, __version__
-from safeexec.cli.common import add_policy_option, tell
+from safeexec.cli.common import add_policy_option, print_safely
 from safeexec.servers.readiness import examine
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)
-    tell(
+    print_safely(
         f"\n{problem}"
         if problem
         else f"\n{policy.name}: all that it requires is active, and every attempt was refused"
@@ -91,6 +91,6 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _print(title: str, rows: Iterable[Mechanism]) -> None:
-    tell(f"\n{title}")
+    print_safely(f"\n{title}")
     for row in rows:
-        tell(f"  {'yes' if row.active else 'NO ':3} {row.name:24} {row.detail}")
+        print_safely(f"  {'yes' if row.active else 'NO ':3} {row.name:24} {row.detail}")

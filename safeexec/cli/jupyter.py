@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from safeexec import Policy, SandboxError
-from safeexec.cli.common import add_policy_option, tell
+from safeexec.cli.common import add_policy_option, print_safely
 from safeexec.common.text import one_line
 
 MODULE = "safeexec.servers.jupyter"
@@ -55,5 +55,5 @@ def main(options: argparse.Namespace) -> int:
         Path(directory).chmod(0o755)
         user = options.prefix is None
         placed = KernelSpecManager().install_kernel_spec(directory, options.name, user=user, prefix=options.prefix)
-    tell(f"installed the kernel {options.name} with the policy {policy.name} in {placed}")
+    print_safely(f"installed the kernel {options.name} with the policy {policy.name} in {placed}")
     return 0

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from safeexec import PluginError, PolicyError, Sandbox, plugin_manifest
-from safeexec.cli.common import print_error, tell
+from safeexec.cli.common import print_error, print_safely
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,22 +42,24 @@ def main(options: argparse.Namespace) -> int:
             print(json.dumps({"ok": False, "problem": str(error)}))
             return 1
         if isinstance(error, PluginError) and error.result is not None:
-            tell(str(error).partition("\n")[0], file=sys.stderr)  # `print_error` has the other lines
+            print_safely(str(error).partition("\n")[0], file=sys.stderr)  # `print_error` has the other lines
             print_error(replace(error.result, state="kept", notes=()))  # nobody goes on with what it left
         else:
-            tell(error, file=sys.stderr)
+            print_safely(error, file=sys.stderr)
         return 1
     if options.json:
         summary = {"name": manifest.name, "version": manifest.version, "policy": policy, "exports": exports}
         print(json.dumps({"ok": True} | summary))
         return 0
-    tell(f"{manifest.name or options.source} {manifest.version}".rstrip() + f", under {policy}")
+    print_safely(f"{manifest.name or options.source} {manifest.version}".rstrip() + f", under {policy}")
     if not exports:
-        tell("  exports nothing: its main module defines no public function or class (list others in `exports`)")
+        print_safely(
+            "  exports nothing: its main module defines no public function or class (list others in `exports`)"
+        )
     for name, signature in exports.items():
-        tell(f"  {name}{signature}")
+        print_safely(f"  {name}{signature}")
     for name, setting in manifest.settings.items():
-        tell(f"  setting {name}: {setting}")
+        print_safely(f"  setting {name}: {setting}")
     return 0
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from safeexec import Policy, PolicyError, compare_policies
-from safeexec.cli.common import add_policy_option, read_source, tell
+from safeexec.cli.common import add_policy_option, print_safely, read_source
 from safeexec.common.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _list(args: argparse.Namespace) -> int:
         try:
             description = " ".join(Policy.load(path).description.split())
         except PolicyError as error:
-            tell(error, file=sys.stderr)
+            print_safely(error, file=sys.stderr)
             description, status = "(cannot be loaded)", 1
-        tell(f"{one_line(name):{width}}  {description}\n{'':{width}}  {one_line(str(path))}")
+        print_safely(f"{one_line(name):{width}}  {description}\n{'':{width}}  {one_line(str(path))}")
     return status
 
 
@@ -104,8 +104,8 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(policy.content())
         return 0
-    tell(f"# {policy.name}, from {', which extends '.join(policy.files)}")
-    tell(f"# sha256 {policy.digest}")
+    print_safely(f"# {policy.name}, from {', which extends '.join(policy.files)}")
+    print_safely(f"# sha256 {policy.digest}")
     text = policy.to_yaml()
     print(printable(text) if sys.stdout.isatty() else text, end="")
     return 0
@@ -126,8 +126,10 @@ def _check(args: argparse.Namespace) -> int:
         rows.append({"policy": str(name), "ok": not mistakes, "findings": findings})
         if not args.json:
             for finding in findings:
-                tell(finding, file=sys.stderr)
-            tell(f"{name}: {'ok' if not mistakes else '1 mistake' if mistakes == 1 else f'{mistakes} mistakes'}")
+                print_safely(finding, file=sys.stderr)
+            print_safely(
+                f"{name}: {'ok' if not mistakes else '1 mistake' if mistakes == 1 else f'{mistakes} mistakes'}"
+            )
     if args.json:
         _print_json(rows)
     return 1 if wrong else 0
@@ -147,12 +149,14 @@ def _diff(args: argparse.Namespace) -> int:
         _print_json({"differences": rows, "steps": changed})
         return 1 if failed or changed else 0
     for step in changed:
-        tell(step)
+        print_safely(step)
     if args.recording:
-        tell("" if changed else f"every recorded step ends as under {before.name}\n")
+        print_safely("" if changed else f"every recorded step ends as under {before.name}\n")
     _tell_differences(differences)
     if args.only_narrower and wider:
-        tell(f"{after.name} is wider than {before.name}: {', '.join(one.path for one in wider)}", file=sys.stderr)
+        print_safely(
+            f"{after.name} is wider than {before.name}: {', '.join(one.path for one in wider)}", file=sys.stderr
+        )
     return 1 if failed or changed else 0
 
 
@@ -166,19 +170,19 @@ def _tell_differences(differences: Iterable[Difference]) -> None:
             place = difference.rule if sign == "-" else difference.rule.partition(":")[0]
             modules.setdefault(place, []).append(sign + difference.path.removeprefix("imports."))
         else:
-            tell(difference)
+            print_safely(difference)
     for place, changes in modules.items():
         more, less = (any(change[0] == sign for change in changes) for sign in "+-")
         way = "wider and narrower" if more and less else "wider" if more else "narrower"
-        tell(f"imports: {' '.join(changes)}   [{way}]{f'   ({place})' if place else ''}")
+        print_safely(f"imports: {' '.join(changes)}   [{way}]{f'   ({place})' if place else ''}")
 
 
 def _learn(args: argparse.Namespace) -> int:
     learnt = Policy.learn(args.recording, args.extends)
-    tell(f"# learnt from {', '.join(args.recording)}: read it before you use it")
+    print_safely(f"# learnt from {', '.join(args.recording)}: read it before you use it")
     for reason in learnt.left_out:
-        tell(f"# not in it: {one_line(reason)}")
-    tell(learnt.yaml.rstrip())
+        print_safely(f"# not in it: {one_line(reason)}")
+    print_safely(learnt.yaml.rstrip())
     return 0
 
 
@@ -194,7 +198,7 @@ def _why(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(answers)
     else:
-        tell(*answers, sep="\n")
+        print_safely(*answers, sep="\n")
     return 0 if all(answer.allowed for answer in answers) else 1
 
 
@@ -208,15 +212,15 @@ def _why_program(policy: Policy, args: argparse.Namespace) -> int:
         _print_json(found)
         return 1 if found.refused else 0
     for need in found.refused:
-        tell(f"line {need.line}: {need.answer}")
+        print_safely(f"line {need.line}: {need.answer}")
     if allowed := [f"{need.answer.name} (line {need.line})" for need in found.needs if need.answer.allowed]:
-        tell(f"{policy.name} allows {', '.join(allowed)}")
+        print_safely(f"{policy.name} allows {', '.join(allowed)}")
     if not found.refused:
-        tell(f"{policy.name} refuses nothing of it")
+        print_safely(f"{policy.name} refuses nothing of it")
     if found.grant:
-        tell(f"\n# the smallest policy that allows it:\n{found.grant.rstrip()}")
+        print_safely(f"\n# the smallest policy that allows it:\n{found.grant.rstrip()}")
     for need in found.impossible:
-        tell(f"# not in it: {need.answer.name} (line {need.line}): {need.answer.reason}")
+        print_safely(f"# not in it: {need.answer.name} (line {need.line}): {need.answer.reason}")
     return 1 if found.refused else 0
 
 

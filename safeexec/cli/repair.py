@@ -12,7 +12,7 @@ from safeexec.agent import MistralModel, Model
 from safeexec.agent.loop import ignore_event
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.view import StepPictures, View
-from safeexec.cli.common import add_model_options, tell
+from safeexec.cli.common import add_model_options, print_safely
 from safeexec.common.text import printable
 
 
@@ -88,34 +88,34 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
     )
     if view is not None:
         checks = " and ".join(shlex.join(command) for command in options.check or [["pytest", "-q"]])
-        tell(f"repair {options.repository}: {checks}")
+        print_safely(f"repair {options.repository}: {checks}")
     return agent.run(options.task) if options.task else agent.run()
 
 
 def _show(result: RepairResult) -> None:
-    tell(f"editable: {', '.join(result.editable)}")
-    tell(result.diff or "nothing was changed")
+    print_safely(f"editable: {', '.join(result.editable)}")
+    print_safely(result.diff or "nothing was changed")
     for warning in result.warnings:
-        tell(f"warning: {warning}")
+        print_safely(f"warning: {warning}")
     for name, verdict in (("before", result.before), ("after", result.after), ("held out", result.held_out)):
         if verdict is not None:
-            tell(f"{name}: the verification {verdict.summary()}")
+            print_safely(f"{name}: the verification {verdict.summary()}")
     if not result.ok:
-        tell(f"not repaired: {result.run.reason}", file=sys.stderr)
+        print_safely(f"not repaired: {result.run.reason}", file=sys.stderr)
 
 
 def _write(options: argparse.Namespace, result: RepairResult) -> None:
     """Write what was repaired, after a question."""
     if not options.yes and not _asked(f"write to the repository: {', '.join(result.files)}?"):
-        tell(
+        print_safely(
             "nothing was written" + ("" if sys.stdin.isatty() else ": nobody is there to ask (--yes)"), file=sys.stderr
         )
         return
-    tell(f"written: {', '.join(result.apply())}", file=sys.stderr)
+    print_safely(f"written: {', '.join(result.apply())}", file=sys.stderr)
 
 
 def _approve(action: str, diff: str) -> bool:
-    tell(diff)
+    print_safely(diff)
     return _asked(f"{action}?")
 
 

@@ -13,7 +13,7 @@ from tokenize import TokenError, TokenInfo, generate_tokens
 from typing import Any
 
 from safeexec import Display, Policy, SandboxError
-from safeexec.cli.common import add_policy_option, tell
+from safeexec.cli.common import add_policy_option, print_safely
 from safeexec.cli.pictures import Pictures, is_drawn
 from safeexec.common.matching import nearest
 from safeexec.common.text import one_line, printable
@@ -82,7 +82,7 @@ class Desk(Notebook):
             if word not in COMMANDS:
                 near = nearest(word, COMMANDS)
                 meant = f", did you mean :{near[0]}?" if near else ""
-                tell(f"no command :{one_line(word)}{meant}; :help lists them", file=sys.stderr)
+                print_safely(f"no command :{one_line(word)}{meant}; :help lists them", file=sys.stderr)
                 return
             source = f"%{word} {argument}"
         try:
@@ -91,12 +91,12 @@ class Desk(Notebook):
             print("stopped; the state before this step is restored", file=sys.stderr)
             return
         except OSError as error:
-            tell(f"safeexec: {error}", file=sys.stderr)
+            print_safely(f"safeexec: {error}", file=sys.stderr)
             return
         finally:
             self.terminal.end_line()
         if failed is not None and self.exit_status is None:
-            tell("\n".join(failed.lines), file=sys.stderr)
+            print_safely("\n".join(failed.lines), file=sys.stderr)
 
     def completions(self, text: str) -> tuple[list[str], int]:
         """Return what could end a line, and where that begins: commands, variables, attributes, modules."""
@@ -109,7 +109,7 @@ class Desk(Notebook):
     def save(self, path: str) -> None:
         left = self.session.save(path)
         without = f", without {one_line(', '.join(left))}" if left else ""
-        tell(f"saved to {one_line(path)}{without}")
+        print_safely(f"saved to {one_line(path)}{without}")
 
     def load(self, path: str) -> None:
         assert self._sandbox is not None
@@ -166,7 +166,7 @@ class Terminal(Page):
 
     def value(self, data: Mapping[str, str | bytes]) -> None:
         self.end_line()
-        tell(_text(Display(data)))
+        print_safely(_text(Display(data)))
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         self.end_line()
@@ -237,7 +237,7 @@ def read_step(ask: Callable[[str], str]) -> str:
     with suppress(TokenError, SyntaxError, ValueError):
         if _skip_statement(generate_tokens(more)):
             typed = lines[-1].strip(" \t")
-            tell(
+            print_safely(
                 f"{one_line(typed)}: the statement before it was not finished, and is dropped",
                 file=sys.stderr,
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safeexec import RecordingError, evaluate, replay
-from safeexec.cli.common import read_source, tell
+from safeexec.cli.common import print_safely, read_source
 from safeexec.recordings.timeline import place_of
 
 EXIT_DIFFERENT = 1
@@ -79,11 +79,11 @@ def main(options: argparse.Namespace) -> int:
     """Run the recording again. 0: nothing differs. 1: something does."""
     with replay(options.recording, to=options.to, **changes_of(options)) as replayed:
         for text in replayed.taken:
-            tell(text)
+            print_safely(text)
         if replayed.difference is not None:
-            tell(replayed.difference)
+            print_safely(replayed.difference)
             return EXIT_DIFFERENT
         torn = ", whose last line is cut off" if replayed.recording.torn else ""
         steps = f"{replayed.steps} step{'' if replayed.steps == 1 else 's'}"
-        tell(f"{steps} of {options.recording}{torn}: nothing {'else ' if options.replace else ''}differs")
+        print_safely(f"{steps} of {options.recording}{torn}: nothing {'else ' if options.replace else ''}differs")
     return 0

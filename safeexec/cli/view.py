@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from safeexec.cli.common import tell
+from safeexec.cli.common import print_safely
 from safeexec.playback.page.of_file import page_of
 from safeexec.playback.page.render import render
 
@@ -26,7 +26,7 @@ def main(options: argparse.Namespace) -> int:
     page = page_of(source)
     target = Path(options.output) if options.output else source.with_suffix(".html")
     if target.exists() and source.exists() and target.samefile(source):
-        tell(f"safeexec view: {target} is the recording; name another file with -o")
+        print_safely(f"safeexec view: {target} is the recording; name another file with -o")
         return 2
     mode = stat.S_IMODE(source.stat().st_mode) & 0o666  # who may not read the recording may not read the page
     if options.output:
@@ -43,5 +43,5 @@ def main(options: argparse.Namespace) -> int:
         except BaseException:
             os.unlink(made)
             raise
-    tell(f"{target}: {len(page.nodes)} rows")
+    print_safely(f"{target}: {len(page.nodes)} rows")
     return 0

@@ -100,7 +100,7 @@ hold an event loop for 8 ms where they are written as JSON (dicts of one key), f
 2 ms where they come from a child; JSON of so many bytes is read in 0.03 ms. Eight times as much took 11 to 70 ms.
 """
 LARGE = AT_ONCE + 1
-"""Stands for a size that nobody knows, or that does not tell how long it takes."""
+"""Stands for a size that nobody knows, or that does not bound the time it takes."""
 
 
 def weight(value: Any) -> int:

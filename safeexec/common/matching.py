@@ -104,7 +104,7 @@ def _singular(word: str) -> str:
 
 
 def _nearness(name: str, words: list[str], candidate: str) -> float:
-    """Tell how near `candidate` is to the name by its words, from 0 to 1; 0 if too far to speak of."""
+    """Return how near `candidate` is to the name by its words, from 0 to 1; 0 if too far to speak of."""
     if candidate.lower() == name.lower():
         return 1.0
     other = split_words(candidate)
@@ -149,7 +149,7 @@ def _meaning(word: str) -> str:
 
 
 def _abbreviates(words: list[str], other: list[str]) -> bool:
-    """Tell whether the words of one name begin those of the other (``calc_mean``), or it is its initials (``gcd``)."""
+    """Return whether the words of one name begin those of the other (``calc_mean``), or are its initials (``gcd``)."""
     short, long = sorted((words, other), key=lambda name: sum(map(len, name)))
     if len(short) == 1 and len(long) > 2 and short[0] == "".join(word[0] for word in long):
         return True

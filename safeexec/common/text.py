@@ -185,7 +185,7 @@ def short_repr(value: Any, limit: int = 500) -> str:
     """Return `repr(value)` within `limit` characters, at bounded cost for the builtin containers, and never an
     exception.
 
-    A `repr` written by guest code runs (call it where the guest's limits hold); whatever it raises is told in the text.
+    A `repr` written by guest code runs (call it where the guest's limits hold); whatever it raises stands in the text.
     """
     return shorten(_repr(value, limit, 4), limit)
 

@@ -109,7 +109,7 @@ def _keywords(failure: Failure, said: str) -> list[str]:
 
 
 def _parameters(failure: Failure, said: str) -> list[str]:
-    """Return the parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the
+    """Return the parameters of what is called; if the expression does not say what it is, of ``Class.method`` in the
     message.
     """
     function = failure.callee

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Tells the values of a failing expression, in words: plain data by its text, a table by its columns, an array by its
+"""Shows the values of a failing expression, in words: plain data by its text, a table by its columns, an array by its
 shape. That holds for any library, and for any release. No code of the program runs for it.
 """
 
@@ -69,9 +69,9 @@ def facts_of(failure: Failure) -> dict[str, str]:
     called = {id(part.func) for part in parts if isinstance(part, ast.Call)}
     for part in parts:
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript) and id(part) not in called:
-            told = fact(failure.resolve(part))
-            if told is not None:
-                found.setdefault(failure.text_of(part), told)
+            text = fact(failure.resolve(part))
+            if text is not None:
+                found.setdefault(failure.text_of(part), text)
     return dict([*found.items()][:_MOST])
 
 
@@ -104,8 +104,8 @@ def given(failure: Failure) -> str:
     texts = [(name, tree) for name, tree in bound if _is_named(failure, tree)]
     values = [_argument(failure, callee, name, tree) for name, tree in (texts or bound)[:_MOST]]
     says = says.partition(". ")[0].rstrip(".")
-    told = f" It says of itself: {says}." if 0 < len(says) <= _SAID and "->" not in says else ""
-    return f"`{function}` {takes}, and is given {', '.join(values) or 'nothing'}.{told}"
+    itself = f" It says of itself: {says}." if 0 < len(says) <= _SAID and "->" not in says else ""
+    return f"`{function}` {takes}, and is given {', '.join(values) or 'nothing'}.{itself}"
 
 
 _PARAMETERS, _SAID = 8, 120
@@ -178,8 +178,8 @@ def choices(failure: Failure, *, in_braces: bool = False) -> Iterator[str]:
 
 
 def _argument(failure: Failure, function: Any, name: str, tree: ast.expr) -> str:
-    """Return an argument with its value, and the type that the function wants by its documentation, or by annotations
-    that are text: others are the guest's objects, or made by code of the guest when they are asked for.
+    """Return an argument with its value, and the type that the function takes by its documentation, or by annotations
+    that are text: others are the guest's objects, or made by code of the guest when they are read.
     """
     known = None if isinstance(tree, ast.Constant) else fact(failure.resolve(tree))
     text = f"`{name}{'=' if name.isidentifier() else ''}{failure.text_of(tree, '...')}`"
@@ -203,7 +203,7 @@ def _argument_of_library(failure: Failure, match: re.Match[str]) -> Iterator[str
 
 
 def _asserted(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Tell the values that the failed condition was about, of plain data alone."""
+    """Yield the values that the failed condition was about, of plain data alone."""
     seen = {} if failure.libraries else facts_of(failure)
     if seen := {name: value for name, value in seen.items() if not value.startswith("of type")}:
         yield "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in seen.items()) + "."
@@ -254,7 +254,7 @@ def _date_format(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _facts(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    """Tell what a function takes and what the values are, where no other rule knows more."""
+    """Yield what a function takes and what the values are, where no other rule knows more."""
     own = [frame for frame in failure.libraries if str(frame.f_globals.get("__name__")).startswith("safeexec.")]
     if own or is_of_guest(failure.kind) or issubclass(failure.kind, SyntaxError):
         return  # `own`: a tool of the host has raised it, in its own words

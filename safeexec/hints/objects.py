@@ -81,7 +81,7 @@ def attribute_of(owner: Any, name: str) -> Any:
 
 
 def instance_dict(obj: Any) -> dict[str, Any]:
-    """Return the instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
+    """Return the instance dictionary of `obj`, or an empty one; the ``__dict__`` of a class's own is not called."""
     for base in mro_of(type(obj)):
         if "__dict__" in (names := dict_of(base)):
             found = read_getset(names["__dict__"], obj) if type(names["__dict__"]) is _GETSET else None

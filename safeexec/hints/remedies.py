@@ -275,7 +275,7 @@ def _exported(module: object) -> Collection[str]:
 def hint_for_missing_member(
     module: str, name: str, names: list[str], builtins: Container[str], plan: LanguagePlan
 ) -> str:
-    """Return what to use instead of a name that a module does not have, whoever asks for it: ``module.name``, or
+    """Return what to use instead of a name that a module does not have, whatever the spelling: ``module.name``, or
     ``from module import name``. `names` are those it has.
     """
     full = f"{module}.{name}"

@@ -40,7 +40,7 @@ class HintRule(NamedTuple):
 
 
 class HintRules:
-    """Rules by exception, the first of which that has something to say is asked."""
+    """Rules by exception; the first that gives a hint counts."""
 
     def __init__(self, rules: Iterable[HintRule]) -> None:
         self.rules = tuple(rules)

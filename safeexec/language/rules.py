@@ -18,7 +18,7 @@ from safeexec.protocol.plan import LanguagePlan
 
 _CACHED_NAMES: Final = 20_000
 _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
-"""Names of which the tree tells more than the code: with which text they are called."""
+"""Names of which the tree shows more than the code: with which text they are called."""
 
 _LOOKUP: Final = re.compile(r"\{[^{}]*\.[^\W\d]")
 """The beginning of a replacement field that looks up an attribute; ``{:.2f}`` looks up none."""
@@ -60,11 +60,11 @@ class Rules:
         self.step_flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if awaits else 0
         """Flags of `compile` for a step: it may await at its top level where programs have an event loop."""
         self.is_own: Callable[[str], bool] = lambda module: False
-        """Tells whether a module may be the program's own: a file of its workspace, a part of its plugin."""
+        """Returns whether a module may be the program's own: a file of its workspace, a part of its plugin."""
         self.is_closed_path: Callable[[str], bool] = lambda path: False
-        """Tells whether the kernel will refuse to open a path that the program spells."""
+        """Returns whether the kernel will refuse to open a path that the program spells."""
         self.input_only = False
-        """Tell if `open` is there for the standard input of a step alone."""
+        """Return whether `open` is there for the standard input of a step alone."""
         own = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | own
         """Attribute names that no program writes."""

@@ -23,7 +23,7 @@ from safeexec.language.rules import Finding, Rules
 
 
 class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # RestrictedPython has no annotations mypy accepts
-    """Checks one tree in place. `findings` holds every violation, `rewritten` tells whether the tree was changed."""
+    """Checks one tree in place. `findings` holds every violation, `rewritten` says whether the tree was changed."""
 
     def __init__(self, rules: Rules, known_names: Container[str] = ()) -> None:
         super().__init__()

@@ -43,8 +43,8 @@ class WorkspaceModules:
         return None
 
     def may_have(self, name: str) -> bool:
-        """Tell whether a step may name this module: its topmost package is there, or the step names its file, which it
-        may be about to write, or says where modules are.
+        """Return whether a step may name this module: its topmost package is there, or the step names its file, which
+        it may be about to write, or says where modules are.
         """
         top = name.partition(".")[0]
         if not top.isidentifier() or self.is_library(top):

@@ -1,4 +1,4 @@
-"""Compares two results of one step and tells the first difference. Pure.
+"""Compares two results of one step and returns the first difference. Pure.
 
 It does not compare times, memory, notes, hints, addresses of objects, the depth that a recursion reached before it
 failed, and how this CPython draws a traceback: none of them is promised.
@@ -64,7 +64,7 @@ FIELDS = (
     *("value", "displays", "changes", "files", "refusals", "exit_status", "error.line"),
     *("remaining", "truncated"),
 )
-"""In the order in which a difference tells most."""
+"""In the order in which a difference says most."""
 
 
 def _part(ended: Ended, name: str) -> Any:
@@ -91,8 +91,8 @@ def _without_chance(text: str) -> str:
 
 
 def _same_value(before: Value | None, after: Value | None) -> bool:
-    """Tell whether two values that are written differently are one: sets have no order of their own. What was left out
-    because of its size is compared by its text."""
+    """Return whether two values that are written differently are one: sets have no order of their own. What was left
+    out because of its size is compared by its text."""
     if before is None or after is None:
         return False
     if before.left_out or after.left_out:

@@ -73,11 +73,11 @@ def replay(
     if on_difference not in ("stop", "go on"):
         raise ValueError(f"on_difference={on_difference!r}: it is 'stop' or 'go on'")
     if not isinstance(recording, Recording):
-        told = one_line(os.fspath(recording))
+        path = one_line(os.fspath(recording))
         try:
             recording = Recording(recording)
         except OSError as error:
-            raise RecordingError(f"the recording {told!r} cannot be read: {error.strerror or error}") from None
+            raise RecordingError(f"the recording {path!r} cannot be read: {error.strerror or error}") from None
     chosen = Policy.load(policy) if policy is not None else recorded_policy(recording, trust)
     changes = {_place(key): source for key, source in (replace or {}).items()}
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
@@ -336,8 +336,8 @@ class Replay:
             self._threads.setdefault(recorded.session, f"step {recorded.step}")
 
     def _compare(self, recorded: form.Ended, result: Result, replaced: bool) -> None:
-        """Note what differs. What a step does otherwise that was replaced is what it was replaced for: it is told, and
-        the replay goes on to what comes of it.
+        """Note what differs. What a step does otherwise that was replaced is what it was replaced for: it is reported,
+        and the replay goes on to what comes of it.
         """
         now = ended(result, encoded(result.value))
         if self._hidden.names:  # as it would stand in a recording
@@ -473,7 +473,7 @@ class Replay:
                 raise AssertionError(f"{type(record).__name__} is replayed elsewhere")
 
     def _command(self, session: Session, record: form.Command) -> None:
-        """Run a program again, and tell that: what it does is not recorded."""
+        """Run a program again, and note that what it does is not recorded."""
         self.taken.append(f"the program {' '.join(record.argv)[:100]!r} is run again: what it does is not recorded")
         result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
         if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):

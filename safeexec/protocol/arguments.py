@@ -1,7 +1,7 @@
 """The arguments of one call, between two processes: of a host tool by guest code, of an export of a plugin by the host.
 
 Plain calls, scalars only, are one msgpack array that msgspec writes and reads at once (0.6 us each way, 7 us as
-values); all others are the value ``(args, kwargs)`` of `protocol.values`. The first byte tells which.
+values); all others are the value ``(args, kwargs)`` of `protocol.values`. The first byte says which.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def decode_call(
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"arguments that cannot be read: {error}") from None
     opaque: list[Opaque] = []
-    # A Series is a list: what is asked for is `list[float]`, whatever rows a program has chosen before.
+    # A Series is a list: the parameter is `list[float]`, whatever rows a program has chosen before.
     depth = max_depth + 4
     value = decode(data, max_depth=depth, max_nodes=max_nodes, arrays=arrays, labels=labels, opaque=opaque)
     if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):

@@ -1,4 +1,4 @@
-"""The kernel layer as data: what the host tells the zygote and each child to enforce through the kernel.
+"""The kernel layer as data: what zygote and children have to enforce through the kernel.
 
 The host decides both from the policy and from what the machine can do (`host.startup.confinement.plan`). Every step of
 a plan is mandatory: a process that fails to take one ends.

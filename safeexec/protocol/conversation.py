@@ -64,7 +64,7 @@ class FrameReader:
         payloads = []
         while len(self._buffer) >= HEADER.size:
             (size,) = HEADER.unpack_from(self._buffer)
-            # As much of it as has come: who does not know it is told so at the first wrong byte, not at a whole head.
+            # As much of it as has come: a wrong magic fails at its first byte, not at a whole head.
             if not self._token.startswith(self._buffer[HEADER.size : head]):
                 raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
             if size > self._cap:
@@ -78,7 +78,7 @@ class FrameReader:
 
 
 STARTING: Final = "starting"
-"""The process is new, or was told to wake: it will say `Ready`."""
+"""The process is new, or resumes: it will say `Ready`."""
 IDLE: Final = "idle"
 """It waits for a request."""
 RUNNING: Final = "running"
@@ -88,7 +88,7 @@ CALLING: Final = "calling"
 DELIVERING: Final = "delivering"
 """Its step waits for a host tool, and was asked for the arguments of the call."""
 ANSWERING: Final = "answering"
-"""It was asked something that is no step."""
+"""It was sent a command that is no step."""
 FREEZING: Final = "freezing"
 """A copy that is still to be made, or to say `Frozen`."""
 FROZEN: Final = "frozen"

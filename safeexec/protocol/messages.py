@@ -73,7 +73,7 @@ class Refusal(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class ErrorReport(Refusal, array_like=True, kw_only=True):
-    """The error with which a step failed, as the child tells it."""
+    """The error with which a step failed, as the child reports it."""
 
     diagnostics: Annotated[list[Refusal], _FEW] = []
 
@@ -243,7 +243,7 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
 
 
 class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):
-    """The zygote could not become what was asked; it exits after this."""
+    """The zygote could not prepare itself as configured; it exits after this."""
 
     message: str
 
@@ -271,11 +271,11 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     shows: bool = False
     """True if its displays are sent as they come (`Shown`), besides in its answer; its value is in the answer alone."""
     frames: bool = False
-    """True if an error tells the variables of the functions that were running."""
+    """True if an error holds the variables of the functions that were running."""
     copied: bool = False
     """True if a checkpoint is to be made after it in any case."""
     judged: bool = True
-    """True if its answer tells if it can be repeated."""
+    """True if its answer says whether it can be repeated."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -291,7 +291,7 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     hold: bool = False
     """True if a result that cannot cross is kept, under the number of this call."""
     release: Annotated[list[int], _MANY] = []
-    """Results that nobody wants any more."""
+    """Results that nobody needs any more."""
     objects: list[tuple[int | str, int]] = []
     """Arguments that are kept results: place or keyword, and the call; `arguments` have None there."""
 
@@ -367,7 +367,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
     request: Execute | Assign | Remove
     did: int
-    """A number for what it did, as `did` tells: doing it once more must give the same."""
+    """A number for what it did, as in `did`: doing it once more must give the same."""
 
 
 def did(answer: StepDone | Done) -> int:
@@ -378,22 +378,22 @@ def did(answer: StepDone | Done) -> int:
 
 
 class Repeat(msgspec.Struct, tag="repeat", array_like=True):
-    """Do these once more, in a process that is in the state before them. Nothing is told of what they print or show.
-    The answer is `Names`, or `Done` with a problem where one has done something else than before, or all of them.
+    """Do these once more, in a process that is in the state before them. Nothing is reported of what they print or
+    show. The answer is `Names`, or `Done` with a problem where one has done something else than before, or all of them.
     """
 
     entries: list[JournalEntry]
     entropy: bytes = b""
     """The bytes that the random numbers of the session's first child come from, where this is another one."""
     digest: int = 0
-    """The number that the variables must come to, as `Names` has told it; 0: not known."""
+    """The number that the variables must come to, as `Names` gave it; 0: not known."""
 
 
 class ListNames(msgspec.Struct, tag="names", array_like=True):
     """The names of the namespace that guest code bound."""
 
     digest: bool = False
-    """True if a number for all that they hold is told, too."""
+    """True if the answer has a number for all that they hold, too."""
 
 
 class Describe(msgspec.Struct, tag="describe", array_like=True):
@@ -419,7 +419,7 @@ class Load(msgspec.Struct, tag="load", array_like=True):
 
 
 class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
-    """Try what must not be possible, and tell what happened."""
+    """Try what must not be possible, and report what happened."""
 
     processes: int = 0
     """The number that guest code may start: one that is started then proves nothing."""

@@ -68,12 +68,12 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_files(self) -> bool:
-        """Tell if the policy names any files."""
+        """Return whether the policy names any files."""
         return self.workspace != "none" or bool(self.read)
 
     @property
     def has_sql(self) -> bool:
-        """Tell if guest code has `sql`: where it may have DataFrames."""
+        """Return whether guest code has `sql`: where it may have DataFrames."""
         return self.mode == "python" or "pandas" in self.imports or "any" in self.imports
 
 

@@ -157,7 +157,7 @@ class Durable(SessionRecording):
         self._loss: Exception | None = None
         """The error with which the lines of its last steps did not get into the store as it was left there."""
 
-    # What the recorder asks
+    # The interface of the recorder
 
     def opened(self, session: RecordedSession, *, saved: bool) -> Durable:
         """Return this, to record a session of which nothing is stored yet. `saved`: the heading will hold the state
@@ -240,8 +240,8 @@ class Durable(SessionRecording):
         return self._standing in (STORED, AHEAD)
 
     def must_resume(self, supervisor: Supervisor) -> bool:
-        """Tell whether the session is to be resumed before it is used: it is suspended, or stale. It is noted as stale
-        here, if its processes have lost what the store has: no copy of its state was left, or only an older one.
+        """Return whether the session is to be resumed before it is used: it is suspended, or stale. It is noted as
+        stale here, if its processes have lost what the store has: no copy of its state was left, or only an older one.
         """
         current, fell_back = supervisor.processes.history.current, supervisor.restorer.fell_back
         if self._live and fell_back and (current.step < self._stored_step or current.memory is FRESH):
@@ -285,7 +285,7 @@ class Durable(SessionRecording):
 
     def changed(self, session: RecordedSession) -> Core[None]:
         if self.must_resume(session.supervisor):
-            return  # its process is gone: what is in the store is told with the next use
+            return  # its process is gone: the next use reports what is in the store
         try:
             yield from self._keep(session)
             self.check()
@@ -293,7 +293,7 @@ class Durable(SessionRecording):
             raise self._not_taken("change", error) from None
 
     def _update_list(self, session: RecordedSession) -> Core[None]:
-        """Have the store's list tell what the session waits for."""
+        """Write to the store's list what the session waits for."""
         claim, waiting = self._claim, session.waits.waiting
         if waiting is self._listed:
             return
@@ -481,7 +481,7 @@ class Durable(SessionRecording):
 
     def check_closed(self) -> None:
         """Raise `StoreError`, once, where lines of steps that were said to be done are not in the store: whoever opens
-        the session next cannot be told of them.
+        the session next cannot know of them.
         """
         if (error := self._loss) is not None:
             self._loss = None
@@ -562,9 +562,9 @@ class Durable(SessionRecording):
         session.sandbox.sessions.resumed(session)
         if left.heading.state is None:
             return
-        told = f"the stored session {self._label!r}"
+        name = f"the stored session {self._label!r}"
         saved = yield Work(
-            lambda: state_file.read_pieces(recovery.state_of(self._store, claim, left), policy.limits, told)
+            lambda: state_file.read_pieces(recovery.state_of(self._store, claim, left), policy.limits, name)
         )
         try:
             header = saved.header
@@ -657,7 +657,7 @@ class Durable(SessionRecording):
             except RecordingError as error:
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waits.waiting or _UNKNOWN) if WAITS in claim.parts else None
-        session.supervisor.notes_next += recovery.told(left)
+        session.supervisor.notes_next += recovery.notes_of(left)
         self.writer.add(form.Resumed(step=session.steps.number, now=left.now, state_number=self._state_number))
 
 

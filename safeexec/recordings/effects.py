@@ -170,7 +170,7 @@ class Effects:
         return _Entry(call, number, steps.number, tool, args, kwargs, key, pending)
 
     def _defer(self, tool: Tool, /, *args: Any, **kwargs: Any) -> None:
-        tool.signature.bind(*args, **kwargs)  # a call that cannot be made is told now
+        tool.signature.bind(*args, **kwargs)  # a call that cannot be made is refused now
         self._entries.append(self._entry(tool, args, kwargs, pending=True))
 
     def _at_once(self, tool: Tool, /, *args: Any, **kwargs: Any) -> Any:
@@ -286,9 +286,9 @@ class Effects:
 
     def _report(self, entry: _Entry, became: Any, message: str = "") -> None:
         if (recorder := self._session.turns.recorder) is not None:
-            recorder.tell(form.Effect(became=became, message=message[:1000], **self._known(entry)))
+            recorder.write(form.Effect(became=became, message=message[:1000], **self._known(entry)))
 
-    # What follows
+    # After a step
 
     def _go_back(self) -> Core[None]:
         """Drop and undo the calls that belong to no state any more, the last one first. Those of a step that waits are

@@ -131,7 +131,7 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     yaml: str = ""
     """The whole policy, as `Policy.from_yaml` reads it."""
     origins: dict[str, str] = {}
-    """Places of its settings: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
+    """Places of its settings: dotted path of a setting → ``standard.yaml:41``, as in a refusal's rule."""
     label: str | None = None
     tools: list[ToolShape] = []
     files: dict[str, Content] = {}
@@ -302,7 +302,7 @@ class Exchange(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     @property
     def undone(self) -> bool:
-        """Tell whether nothing is left of it, as it was undone or put off: whoever makes it again makes another one."""
+        """Return whether nothing is left of it, as it was undone or put off: made again, it is another one."""
         put_off = self.answer is not None and self.answer.outcome == "waiting"
         return put_off or (self.effect is not None and self.effect.became == "undone")
 
@@ -457,7 +457,7 @@ class Replied(TranscriptEntry, frozen=True, kw_only=True, tag="reply"):
 
 
 class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
-    """A step that an agent ran, and what its model was told of it."""
+    """A step that an agent ran, and the observation that its model got."""
 
     source: str
     outcome: str

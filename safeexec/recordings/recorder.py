@@ -60,8 +60,8 @@ def record(
     in a store. Raises `RecordingError`.
     """
     if prepared is not None and prepared.problem:
-        told = f"how the template {prepared.name!r} was prepared could not be recorded: {prepared.problem}"
-        raise RecordingError(told)
+        message = f"how the template {prepared.name!r} was prepared could not be recorded: {prepared.problem}"
+        raise RecordingError(message)
     if callable(options):
         recording: SessionRecording = options(session, saved=state is not None)
     else:
@@ -238,17 +238,17 @@ class Recorder:
     def closed(self, session: RecordedSession) -> None:
         """Write that the session is over."""
         if not self.recording.stored:
-            self.tell(form.Closed(session=self.number, step=session.steps.number))
+            self.write(form.Closed(session=self.number, step=session.steps.number))
         self.recording.sessions -= 1
         if self.recording.stored or not self.recording.sessions:
             self.recording.closed()
 
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
-        self.tell(form.Note(session=self.number, step=session.steps.number, text=text[:2000], score=score))
+        self.write(form.Note(session=self.number, step=session.steps.number, text=text[:2000], score=score))
 
     def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
-        """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
+        """Wait until the records are on the disk, where the options say so: an `intent` of a stored session always is.
         `written`: at least until it outlives this process.
         """
         recording = self.recording
@@ -256,7 +256,7 @@ class Recorder:
             yield Work(partial(recording.writer.flush, disk=intent and recording.stored))
             recording.check()
 
-    def tell(self, record: form.Record) -> None:
+    def write(self, record: form.Record) -> None:
         self.recording.writer.add(record)
 
     # Steps
@@ -311,7 +311,7 @@ class Recorder:
         def making(step: int) -> m.Query:
             request: m.Query = make(step)
             text = request.query.decode("utf-8", "surrogatepass")
-            self.tell(form.Queried(source=text, name=request.name, step=step, **where))
+            self.write(form.Queried(source=text, name=request.name, step=step, **where))
             return request
 
         return (yield from self._to_its_end(operation(making, **kwargs), session, None))
@@ -322,7 +322,7 @@ class Recorder:
         try:
             result = yield from work
         except BaseException as error:
-            self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
+            self.write(form.Ended(**self._where(session), problem=_problem_of(error)))
             recording.earlier.ended(part=False)
             raise
         where = self._where(session)
@@ -345,7 +345,7 @@ class Recorder:
         held = (value, result.stdout, result.stderr, result.text, *shown, *(copied or ()))
         recording.writer.add(ended, sum(map(len, held)))
         if (waiting := session.waits.waiting) is not None and result.outcome == "waiting":
-            self.tell(replace(waiting, session=self.number))
+            self.write(replace(waiting, session=self.number))
         try:
             if cancelled is not None:
                 raise cancelled
@@ -389,7 +389,7 @@ class Recorder:
         for name in files.list_files():
             if name not in before or any(name == one or name.startswith(f"{one}/") for one in given):
                 content = yield Work(lambda name=name: forms.content(files.read_file(name)))  # type: ignore[misc]
-                self.tell(form.Written(name=name, content=content, **self._where(session)))
+                self.write(form.Written(name=name, content=content, **self._where(session)))
 
     def _branched(self, branches: list[RecordedSession]) -> dict[str, Any]:
         return {} if self.recording.stored else {"branches": [self.recording.join(branch) for branch in branches]}

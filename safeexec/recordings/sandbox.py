@@ -1,6 +1,6 @@
 """A sandbox that writes its sessions down: in recordings, and in a store where they outlive the host.
 
-The engine's sandbox asks for that at two places: when a session was opened, and when one is asked for by its label.
+The engine's sandbox calls it at two places: when a session was opened, and when one is looked up by its label.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class RecordedSandbox(SandboxCore):
             except SessionTaken:
                 if not closing or monotonic() >= deadline:
                     raise
-                # Asked for once more where there is none: it may have gone since.
+                # Looked up once more where there is none: it may have gone since.
                 closing = (one := self.sessions.labels.open_session(label)) is not None and one.closed
                 yield Wait((), monotonic() + BUSY_SECONDS)
             else:

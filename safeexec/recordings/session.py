@@ -39,7 +39,7 @@ NONE_WAITS = "no step of this session waits for an answer"
 
 
 class WaitingStep(Waits):
-    """The step of one session that waits for an answer: how it waits, is told of, and given up."""
+    """The step of one session that waits for an answer: how it waits, is shown, and is given up."""
 
     def __init__(self, name: SessionName, turns: Turns, supervisor: Supervisor, toolbox: Toolbox) -> None:
         self.turns = turns
@@ -92,9 +92,9 @@ class WaitingStep(Waits):
         """Note that nothing waits any more."""
         waiting, self.waiting = self.waiting, None
         if waiting is not None and (recorder := self.turns.recorder) is not None:
-            recorder.tell(_waits().form.WaitOver(session=recorder.number, step=waiting.step, became=became))
+            recorder.write(_waits().form.WaitOver(session=recorder.number, step=waiting.step, became=became))
 
-    # What the steps ask
+    # The interface of the steps
 
     def put_off(self, call: m.ToolRequest, later: PutOff, steps: Steps) -> Core[str]:
         return _waits().put_off(steps, call, later)  # type: ignore[no-any-return]

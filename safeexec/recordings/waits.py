@@ -151,7 +151,7 @@ def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> Waiti
 
 
 def listed(waiting: form.Waiting) -> bytes:
-    """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
+    """Return what a list shows of it, as a line that `read` takes: the call alone, without its arguments if they
     are large.
     """
     shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")

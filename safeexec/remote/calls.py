@@ -160,15 +160,15 @@ class PolicyCalls:
         most = (self.policy.limits.value_kb << 10) * 4 // 3 + 4
         if isinstance(params, dict) and len(str(params.get("arguments", ""))) > most:
             raise ProtocolError("the server tells of a call with more than limits.value_kb")
-        told = converted(params, StepCall)
-        if caller is None or told.tool not in self.toolbox.tools or told.session != caller.session:
-            raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
-        yield from caller.begin(told, self.toolbox.tools[told.tool])
+        sent = converted(params, StepCall)
+        if caller is None or sent.tool not in self.toolbox.tools or sent.session != caller.session:
+            raise ProtocolError(f"the server tells of a call of {sent.tool[:100]!r}, which this step cannot make")
+        yield from caller.begin(sent, self.toolbox.tools[sent.tool])
         started = monotonic()
-        deadline = None if told.seconds is None else started + told.seconds
+        deadline = None if sent.seconds is None else started + sent.seconds
         answer = RelayedAnswer("broken", error="the host was interrupted")  # and the step ends
         try:
-            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), caller, deadline)
+            reply = yield from self.toolbox.answer(ToolRequest(sent.call, sent.tool, sent.arguments), caller, deadline)
             answer = RelayedAnswer(caller.outcome, reply.value, reply.error_type, reply.error, reply.inside)
             if (later := caller.later) is not None:
                 answer = replace(answer, note=later.answer.note, seconds=later.answer.seconds, asked=later.asked)
@@ -176,7 +176,7 @@ class PolicyCalls:
             answer = RelayedAnswer("broken", error=str(error))
         finally:
             fields = asdict(answer) | {"value": None if answer.value is None else marked(answer.value)}
-            params = {"session": told.session, "call": told.call, **fields}
+            params = {"session": sent.session, "call": sent.call, **fields}
             replied = yield from ending(weight(params), partial(self._wire.begin, "session.reply", params))
         spent = monotonic() - started if caller.calls_of_step <= self.policy.tools.max_calls else 0.0
         try:
@@ -229,14 +229,14 @@ class RemoteCaller:
         self.tool_records = ToolLog()
         self.bill = Bill()
 
-    def begin(self, told: StepCall, tool: Tool) -> Core[None]:
+    def begin(self, sent: StepCall, tool: Tool) -> Core[None]:
         """Take a call of the server. An answer counts once, for the very call that was shown: a server may lie."""
-        self.number, self.later, self._decided = told.step, None, None
+        self.number, self.later, self._decided = sent.step, None, None
         self.outcome = "refused"  # as one is that is so far beyond the limit that nobody keeps its answer
         waits = self._waits
-        if told.allowed and waits is not None and waits.tool == told.tool:
-            arguments = packed(told.arguments)
-            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
+        if sent.allowed and waits is not None and waits.tool == sent.tool:
+            arguments = packed(sent.arguments)
+            made = yield from apart(len(sent.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
             if made == jsonable(waits.arguments):
                 self._decided, self._waits = self._answer, None
 

@@ -138,7 +138,7 @@ class HttpWire:
             self.close()
 
     def _make(self, request: _Request, connect_seconds: float, pending: RemoteCall) -> None:
-        """Make a call once, and tell its answer, or the error. Raises `_NotNow` and `_Broken`."""
+        """Make a call once, and pass on its answer, or the error. Raises `_NotNow` and `_Broken`."""
         connection = self._connection()
         reached = connection.sock is not None
         try:
@@ -250,7 +250,7 @@ def _has_ended(connection: HTTPConnection) -> bool:
 
 
 def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
-    """Return the answer, or the error that it tells of. Raises `_NotNow`, and what is wrong with it."""
+    """Return the answer, or the error in it. Raises `_NotNow`, and what is wrong with it."""
     body = response.read(MAX_MESSAGE + 1)
     if len(body) > MAX_MESSAGE:
         raise ProtocolError(f"the server sent more than {MAX_MESSAGE} bytes at once")

@@ -37,7 +37,7 @@ MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state, which fit into one message as base64."""
 
 PARSE, REQUEST, METHOD, PARAMETERS, INTERNAL, OURS = -32700, -32600, -32601, -32602, -32603, -32000
-"""The error codes of JSON-RPC; `OURS` is an exception of safeexec, whose class is told."""
+"""The error codes of JSON-RPC; `OURS` is an exception of safeexec, whose class is in the error."""
 
 
 class Bytes(Struct, frozen=True, tag="bytes", forbid_unknown_fields=True):
@@ -185,7 +185,7 @@ class StepDisplay(DisplayText, frozen=True, forbid_unknown_fields=False):
 
 
 class StepCall(Struct, frozen=True):
-    """A step calls a host tool, and waits until `session.reply` tells what became of it. `arguments` are as the guest
+    """A step calls a host tool, and waits until `session.reply` says what became of it. `arguments` are as the guest
     wrote them (base64); `seconds` are what the step has left, where its clock goes on meanwhile. `allowed`: it was put
     off before, and `session.answer` has allowed it: nobody is asked again.
     """
@@ -227,7 +227,7 @@ METHODS = {
         ),
         _method(
             "sandbox.check",
-            "Tell what the policy refuses in a source. Nothing runs.",
+            "Return what the policy refuses in a source. Nothing runs.",
             {"source": Data, "stdin": (bool, False)},
             Result,
         ),
@@ -253,9 +253,9 @@ METHODS = {
             {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
             {"policy": str},
         ),
-        _method("sandbox.policy", "Tell what the policy says.", {}, {"policy": dict[str, Any]}),
+        _method("sandbox.policy", "Return what the policy says.", {}, {"policy": dict[str, Any]}),
         _method(
-            "sandbox.protection", "Tell what the kernel does for every session.", {}, {"protection": list[Protection]}
+            "sandbox.protection", "Return what the kernel does for every session.", {}, {"protection": list[Protection]}
         ),
         _method(
             "session.run",
@@ -283,16 +283,18 @@ METHODS = {
             },
             Result,
         ),
-        _method("session.waiting_for", "Tell for which call a step waits.", {}, {"waiting_for": WaitingCall | None}),
+        _method(
+            "session.waiting_for", "Return the call that a step waits for.", {}, {"waiting_for": WaitingCall | None}
+        ),
         _method(
             "session.cancel_waiting",
-            "Give up the step that waits. Tells the host-tool calls that it had made.",
+            "Give up the step that waits. Returns the host-tool calls that it had made.",
             {},
             {"tool_calls": list[ToolCallRecord]},
         ),
         _method(
             "session.reply",
-            "Tell what became of a tool call of the step that runs; `waiting`: it is put off. `taken` says whether the "
+            "Say what became of a tool call of the step that runs; `waiting`: it is put off. `taken` says whether the "
             "step has waited for it.",
             {
                 "call": int,
@@ -321,7 +323,7 @@ METHODS = {
         _method("session.checkpoint", "Keep the state as it is now under a name.", {"name": Name}, {}),
         _method(
             "session.rollback",
-            "Go back to a checkpoint, or to before the last steps. Tells the host-tool calls made since then.",
+            "Go back to a checkpoint, or to before the last steps. Returns the host-tool calls made since then.",
             {"name": (Name | None, None), "steps": (int, 1)},
             {"tool_calls": list[ToolCallRecord]},
         ),
@@ -361,10 +363,10 @@ METHODS = {
             {"format": (Literal["text", "markdown", "json"], "text")},
             {"card": str},
         ),
-        _method("session.policy", "Tell what the policy of this session says.", {}, {"policy": dict[str, Any]}),
+        _method("session.policy", "Return what the policy of this session says.", {}, {"policy": dict[str, Any]}),
         _method(
             "session.protection",
-            "Tell what the kernel does for this very session.",
+            "Return what the kernel does for this very session.",
             {},
             {"protection": list[Protection]},
         ),

@@ -22,7 +22,7 @@ from safeexec.untrusted.lines import Lines
 WRITE_SECONDS = 30.0
 """Time that a server may take none of what it is sent."""
 END_SECONDS = 10.0
-"""Time for the command to end when it was told to."""
+"""Time for the command to end after its end of input."""
 
 
 class PipeWire:
@@ -190,7 +190,7 @@ class _Calls:
 
 
 def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int, calls: _Calls) -> None:
-    """Take what the server says, until it is told to end the command: the whole life of the thread."""
+    """Take what the server says, until the command is to be ended: the whole life of the thread."""
     assert process.stdin is not None and process.stdout is not None
     try:
         _read(process, wake, calls)

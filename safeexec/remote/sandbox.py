@@ -67,7 +67,7 @@ class RemoteSandboxCore(PolicyCalls):
             raise
 
     def declare(self) -> Core[None]:
-        """Tell the server of the host tools, and ask what holds its sessions."""
+        """Name the host tools to the server, and get what holds its sessions."""
         if self.toolbox.tools:
             declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
             self._which = {"policy": (yield from self.call_for_field("tools", tools=declared))}

@@ -71,8 +71,8 @@ class RemoteCall:
         self._end(None, error)
 
     def wait_to_repeat(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
-        """Sleep before it is made again, and tell whether its caller and the wire are still there. One that has `begun`
-        is not given up by a caller who only waits for its end.
+        """Sleep before it is made again, and return whether its caller and the wire are still there. One that has
+        `begun` is not given up by a caller who only waits for its end.
         """
         until = monotonic() + seconds
         while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
@@ -149,7 +149,7 @@ def sent(message: dict[str, Any]) -> bytes:
 
 
 def raised(kind: object, message: object) -> Exception:
-    """Return the exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
+    """Return the exception that a server sent, as its class; one that is not known is a `SandboxError`."""
     text = message[:MAX_TEXT] if isinstance(message, str) else "the server gives no reason"
     known = _ERRORS.get(kind) if isinstance(kind, str) else None
     return known(text) if known is not None else SandboxError(text)

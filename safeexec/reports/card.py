@@ -71,7 +71,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Refused name → what to do instead."""
     files: str
     sql: str
-    """A sentence that tells how tables are queried with SQL; empty where there are none."""
+    """Return a sentence on how tables are queried with SQL; empty where there are none."""
     state: str
     repeatable: str
     """The part of two runs that is the same, where the policy promises it."""

@@ -179,7 +179,7 @@ def _no_python(error: BaseException) -> PolicyError:
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
-    """Add to `changes` what allows one name; or tell why nothing does."""
+    """Add to `changes` what allows one name; or return why nothing does."""
     name = answer.name.removeprefix(".")
     if name in policy.attributes.refuse:
         _edit(changes, "attributes", "refuse", verb="remove").append(name)
@@ -216,7 +216,7 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
-    """Add the line under `imports` that opens a module or a name of it; or tell why that would be of no use."""
+    """Add the line under `imports` that opens a module or a name of it; or return why that would be of no use."""
     module, leaf, _ = module_of(name)
     if not is_module(module):
         return "it is not installed; `requirements` has a package fetched when a sandbox starts"

@@ -107,7 +107,7 @@ def _modules(policy: PolicyData, plan: LanguagePlan, meant: Suggestions) -> Iter
         for name, place in ((module, rule), *((part, policy.origin(f"{path}.{part}")) for part in parts)):
             top = name.partition(".")[0]
             if not _is_own(place, policy) or top in fetched or top in sys.stdlib_module_names:
-                continue  # a slip of the standard library is a mistake, and told as one
+                continue  # a slip of the standard library is a mistake, and reported as one
             absent = "" if name in parts else "the module is not installed"
             if lacking := lacking_part(name, meant) if is_module(name) else absent:
                 yield PolicyFinding(place, f"imports.{name}", lacking, harmless=True)
@@ -160,7 +160,7 @@ def _lacks(module: str, name: str) -> list[str]:
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
-    """Tell whether a rule stands in the policy's own file. What a profile offers where installed is its own affair."""
+    """Return whether a rule stands in the policy's own file. What a profile offers where installed is not looked at."""
     return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)
 
 

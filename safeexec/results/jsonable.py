@@ -174,8 +174,8 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
 
 def waiting_to_dict(call: WaitingCall) -> dict[str, Any]:
     """Return a call that was put off; its times are ISO 8601."""
-    told = {"since": call.since.isoformat(), "until": call.until.isoformat()}
-    return asdict(call) | told | {"arguments": jsonable(dict(call.arguments))}
+    times = {"since": call.since.isoformat(), "until": call.until.isoformat()}
+    return asdict(call) | times | {"arguments": jsonable(dict(call.arguments))}
 
 
 def display_to_dict(display: Display) -> dict[str, Any]:

@@ -273,7 +273,7 @@ def _guest(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """Return what is told in one line."""
+    """Return the parts that fit in one line."""
     return " ".join(printable(text).split("\n"))
 
 
@@ -380,11 +380,11 @@ def failure_of(error: ErrorInfo) -> list[str]:
         shown, _, last = traceback.rpartition("\n")
         if not traceback or not (traceback.endswith(head) or head.startswith(last)):
             place = f"line {entry.line}: " if entry.line is not None else ""
-            told = [place + head, traceback] if entry.rule else [traceback, head]
+            texts = [place + head, traceback] if entry.rule else [traceback, head]
         elif traceback.endswith(head) or head.startswith(f"{last} (<"):  # a SyntaxError, whose place stands above
-            told = [traceback]
+            texts = [traceback]
         else:
-            told = [shown, head]
-        told += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
-        lines += [line for text in told if text for line in text.split("\n")]
+            texts = [shown, head]
+        texts += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
+        lines += [line for text in texts if text for line in text.split("\n")]
     return lines

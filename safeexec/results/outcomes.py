@@ -78,7 +78,7 @@ class Changes(Struct, frozen=True):
 class Display(Mapping[str, "str | bytes"]):
     """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, do not run it.
 
-    With `update` it takes the place of what was shown under its `display_id` before. One that is told while a step
+    With `update` it takes the place of what was shown under its `display_id` before. One that is reported while a step
     runs may be empty: it takes the place of all displays of the step so far.
     """
 

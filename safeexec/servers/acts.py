@@ -214,8 +214,10 @@ async def _forget(service: Service, sandbox: AsyncSandbox, *, label: str) -> Non
 
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
-    told = [await _describe_waiting(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    return {"waiting": [call for call in told if call is not None]}
+    described = [
+        await _describe_waiting(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name
+    ]
+    return {"waiting": [call for call in described if call is not None]}
 
 
 # Of sessions
@@ -256,7 +258,7 @@ async def _describe_waiting(identity: str, session: AsyncSession) -> Answer | No
 
 
 def _listeners(target: Target, stream: bool) -> dict[str, Any]:
-    """Return options of `run` that tell a client of its step while it runs."""
+    """Return options of `run` by which a client hears of its step while it runs."""
     notify, session = target.notify, {"session": target.id}
     if notify is None or not stream:
         return {}
@@ -283,8 +285,8 @@ async def _get(service: Service, target: Target, *, name: str, exact: bool) -> A
     value = await target.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
-    tell = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
-    return {"found": True, "value": await apart(weight(value), tell, value)}
+    write = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
+    return {"found": True, "value": await apart(weight(value), write, value)}
 
 
 async def _branch(service: Service, target: Target, *, n: int, **how: Any) -> Answer:

@@ -159,14 +159,14 @@ class RunningStep:
             task.exception()  # a client that left does not ask for it
         self.news.set()
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Keep the newest of output and progress: a client that reads slowly misses what came before it."""
         self.progress = printable(text[-MAX_WORDS:])
         self.news.set()
 
     def moved(self, what: str, done: float, of: float | None) -> None:
-        """Tell of a progress bar that has moved."""
-        self.tell(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
+        """Notify the client of a progress bar that has moved."""
+        self.notify(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
 
 
 async def _approve(tool: str, arguments: Mapping[str, Any]) -> Allow | Deny | Later:
@@ -192,7 +192,7 @@ def _decided(answer: object) -> Allow | Deny:
 
 
 def _asker(ctx: Context) -> Callable[[str], Awaitable[ElicitResult]] | Deny | Later:
-    """Tell how to ask this client: by a request of ours where the connection carries it, else by ending its own."""
+    """Return how this client is asked: by a request of ours where the connection carries it, else by ending its own."""
     can = ctx.client_capabilities and ctx.client_capabilities.elicitation
     if not can or (can.url is not None and can.form is None):
         return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
@@ -326,7 +326,7 @@ class McpServer:
         session_id: str,
         run: Callable[[RunningStep], Coroutine[Any, Any, ToolAnswer]],
     ) -> ToolAnswer:
-        """Run a step, or go on with the one whose question a request answers, and pass on what it tells."""
+        """Run a step, or go on with the one whose question a request answers, and pass on what it reports."""
         if ctx.request_state is not None:
             question = self._asked.pop(ctx.request_state, None)
             if question is None:
@@ -348,7 +348,7 @@ class McpServer:
     ) -> ToolAnswer:
         _ASK.set(_asker(ctx))
         if "progress_token" in (ctx.request_context.meta or {}):
-            options["on_output"] = step.tell
+            options["on_output"] = step.notify
             options["on_progress"] = step.moved
         async with self._session(session_id or None) as (handle, session):
             return self._tool_answer(handle, await session.run(code, **options))
@@ -379,12 +379,12 @@ class McpServer:
             return self._tool_answer(handle, await session.answer(answer))
 
     async def _attend(self, step: RunningStep, ctx: Context) -> ToolAnswer:
-        """Pass on what the step tells, until it ends."""
+        """Pass on what the step reports, until it ends."""
         watch = asyncio.create_task(_cancel_when_gone(ctx, step))
         try:
             while True:
                 step.news.clear()
-                has_ended = step.task.done()  # before the look at what it told last
+                has_ended = step.task.done()  # before the look at its last reports
                 if step.progress:
                     progress, step.progress = step.progress, ""
                     step.count += 1

@@ -196,7 +196,7 @@ class HttpMcpServer(McpServer):
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
         super().__init__(policy, tools)
-        # It tells of each client that leaves before its answer, with a traceback.
+        # It logs each client that leaves before its answer, with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
         self._http = self.protocol.streamable_http_app(max_request_body_size=MAX_REQUEST)
         self._app = TokenRequired(self._bounded, token)

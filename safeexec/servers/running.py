@@ -1,6 +1,6 @@
 """Runs an application on a socket: the announcement, the signals, and the patience with slow clients.
 
-Work that runs when the server is told to stop has `GRACE_SECONDS` to end, then it is cancelled; the process has ended
+Work that runs when the signal to stop comes has `GRACE_SECONDS` to end, then it is cancelled; the process has ended
 after 15 s.
 """
 
@@ -65,7 +65,7 @@ def serve(app: App, listening: socket.socket, token: str) -> int:
 
     Raises what `app.open` raises.
     """
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # the application tells its own faults
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # the application logs its own faults
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     config = uvicorn.Config(
         app,
@@ -86,7 +86,7 @@ def serve(app: App, listening: socket.socket, token: str) -> int:
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
-    """Announces itself, and ends with status 0 where it was told to stop; uvicorn's own dies by the signal again."""
+    """Announces itself, and ends with status 0 after a signal to stop; uvicorn's own dies by the signal again."""
 
     def __init__(self, config: Any, token: str, app: App) -> None:
         super().__init__(config)
@@ -94,7 +94,7 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
         self._stopping: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        # What goes wrong on a connection ends that connection; there is nobody to tell.
+        # What goes wrong on a connection ends that connection; there is nobody to answer.
         asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         await self._app.open()
         await super().startup(sockets)

@@ -153,7 +153,7 @@ class Service:
         """Count what a step or a program has used, where somebody has a quota."""
 
     def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
-        """Count the CPU seconds that no result of a session tells of, where somebody has a quota, but for those that
+        """Count the CPU seconds that no result of a session reports, where somebody has a quota, but for those that
         were `counted`. Returns them all.
         """
         return counted
@@ -257,11 +257,11 @@ class Service:
         key = at.id, next(self._numbers)
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
-        told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
-        told["allowed"] = allowed
+        params = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
+        params["allowed"] = allowed
         try:
             sent = await apart(len(call.arguments), to_base64, call.arguments)
-            at.notify("session.tool", told | {"arguments": sent})
+            at.notify("session.tool", params | {"arguments": sent})
             return await answer
         finally:
             del self._calls[key]
@@ -327,5 +327,5 @@ class Service:
 
 
 def log(error: BaseException) -> None:
-    """Tell whoever runs the server of a fault of ours."""
+    """Log a fault of ours for whoever runs the server."""
     print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """`safeexec serve --stdio`: the method table over standard input and output, for programs in any language.
 
 The end of the input ends it, when what was asked is answered; a client that no longer reads ends it at once. So does
-the end of the input of who owns the server: in a container nothing else tells that it has died.
+the end of the input of who owns the server: in a container nothing else shows that it has died.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class BadCall(Exception):
 
 
 def problem_of(error: BaseException) -> CallProblem:
-    """Return what a client is told. Of an error that is not ours, nothing but that there was one."""
+    """Return the message for a client. Of an error that is not ours, nothing but that there was one."""
     name, text = type(error).__name__, str(error)
     if isinstance(error, BadCall):
         return CallProblem(error.code, "InvalidRequest", text)

@@ -185,7 +185,7 @@ def _address(host: str, port: int, private: bool, deadline: float) -> str:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address belongs to the Internet: not to this machine, its network, a cloud's metadata service."""
+    """Return whether an address is of the Internet: not of this machine, its network, a cloud's metadata service."""
     from ipaddress import IPv6Address, ip_address
 
     if isinstance(address, IPv6Address):

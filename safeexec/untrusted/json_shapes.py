@@ -15,7 +15,7 @@ import msgspec
 from safeexec.common.text import shorten
 
 T = TypeVar("T")
-TOLD = 500
+SHOWN = 500
 """Characters of what is wrong."""
 PIECE = 1 << 16
 """Bytes that one call of C goes through: other threads run in between."""
@@ -39,7 +39,7 @@ def shaped(data: bytes | bytearray | msgspec.Raw, kind: type[T]) -> T:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     except msgspec.ValidationError as error:
-        raise ValueError(shorten(str(error), TOLD)) from None  # it names a field, however long the client made that
+        raise ValueError(shorten(str(error), SHOWN)) from None  # it names a field, however long the client made that
     except msgspec.DecodeError as error:
         text = bytes(data) if isinstance(data, msgspec.Raw) else data
         half = " (half of a character, as \\ud800, is no text)" if b"\\ud" in text or b"\\uD" in text else ""

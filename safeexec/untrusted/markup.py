@@ -25,7 +25,7 @@ _LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+);?")
 _CALLING = re.compile(r"<(?=(?:iframe|frame|object|embed|fencedframe|portal|link|meta)\b)", re.IGNORECASE | re.ASCII)
 """The start of a tag for which a browser calls a server, or asks for its name, without asking the policy: it loads a
 page, connects ahead of need (`<link rel=preconnect>` in Chromium 156), or lets the names of links be looked up (`<meta
-http-equiv=x-dns-prefetch-control>`). The name of a server can tell it anything."""
+http-equiv=x-dns-prefetch-control>`). The name of a server can carry anything to it."""
 
 _FRAME = """\
 <!doctype html>

@@ -2,7 +2,7 @@
 
 The one reader for policies, manifests and whatever else is written in YAML. No tags, no anchors, aliases or merges, no
 directives, one document. The length of the text and of each key, the number of values, the depth and the digits of a
-number are bounded before anything is built, and every mistake is told with its line, column and path: no exception of
+number are bounded before anything is built, and every mistake names its line, column and path: no exception of
 the parser gets out. What is no number, word or nothing stays text: a date, for one.
 
 The scanner is libyaml's (PyYAML's own where that is missing). Doubling 40 hostile texts to 1 MB showed it linear but

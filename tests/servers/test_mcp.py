@@ -249,12 +249,12 @@ async def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_e
         async def report_progress(self, count: int, message: str) -> None:
             told.append(message)
             if message == "first":
-                running.tell("last")
+                running.notify("last")
                 at_end.set()
                 await running.task
 
     async def work(step: RunningStep) -> CallToolResult:
-        step.tell("first")
+        step.notify("first")
         await at_end.wait()
         return done
 

@@ -27,7 +27,7 @@ def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
     """
     raised: list[BaseException] = []
 
-    def tell(callback: Callable[..., None], *content: Any) -> None:
+    def report(callback: Callable[..., None], *content: Any) -> None:
         try:
             callback(*content)
         except BaseException as error:
@@ -35,7 +35,7 @@ def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
             raise
 
     try:
-        yield ModelEvents(partial(tell, events.on_text), partial(tell, events.on_retry), events.seconds)
+        yield ModelEvents(partial(report, events.on_text), partial(report, events.on_retry), events.seconds)
     except (ModelError, TranscriptError):
         raise
     except Exception as error:

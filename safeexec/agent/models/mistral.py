@@ -1,6 +1,6 @@
 """`MistralModel`: chat completions through the mistralai SDK, at Mistral or at any compatible server.
 
-Replies are streamed; a server whose stream the SDK cannot read is asked again for the whole reply at once (compatible
+Replies are streamed; a server whose stream the SDK cannot read gets a request for the whole reply at once (compatible
 servers send tool-call fragments without a name, which the SDK's types refuse).
 """
 
@@ -42,7 +42,7 @@ class MistralModel(ServedModel):
         temperature: float | None = 0.0,
         max_reply_tokens: int | None = 4096,
     ) -> None:
-        # An empty one counts as absent, or the SDK would take Mistral's; other SDKs want the /v1 that this one adds.
+        # An empty one counts as absent, or the SDK would take Mistral's; other SDKs need the /v1 that this one adds.
         server_url = (server_url or "").rstrip("/").removesuffix("/v1") or None
         super().__init__(
             name, api_key=api_key, server_url=server_url, timeout=timeout, retry=retry, temperature=temperature,

@@ -24,7 +24,7 @@ from safeexec.common.text import printable
 
 MAX_RESPONSE_BYTES = 64 << 20
 MAX_SAID, SHOWN = 2000, 500
-"""Characters of a server's words that are looked at, and that are told."""
+"""Characters of a server's words that are looked at, and that a message shows."""
 
 
 class ServedModel(ABC):

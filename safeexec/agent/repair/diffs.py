@@ -33,7 +33,7 @@ def file_diff(path: str, before: bytes | None, after: bytes | None, *, executabl
         header += f"deleted file mode {mode}\n"
         new = "/dev/null"
     if not before and not after:
-        # git wants the hashes of a file without hunks; these are the abbreviated ones of nothing and of no bytes.
+        # git needs the hashes of a file without hunks; these are the abbreviated ones of nothing and of no bytes.
         nothing, empty = "0000000", "e69de29"
         return header + f"index {empty if after is None else nothing}..{nothing if after is None else empty}\n"
     return f"{header}--- {_end(old)}\n+++ {_end(new)}\n{_hunks(_lines(before), _lines(after))}"

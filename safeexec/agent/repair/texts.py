@@ -74,7 +74,7 @@ def replace_passage(text: str, search: str, replacement: str, path: str) -> str:
 
 
 def _nearest(text: str, search: str) -> str:
-    """Return the lines of `text` that are most like the wanted ones, numbered, and what differs if it can be said."""
+    """Return the lines of `text` that are most like the searched ones, numbered, and what differs if it can be said."""
     wanted, lines = search.strip("\n").split("\n"), text.split("\n")
     anchor = max(wanted, key=lambda line: len(line.strip()))
     matcher = SequenceMatcher(autojunk=False)

@@ -145,7 +145,7 @@ def plain_path(path: str) -> str:
             f"{path[:200]!r}: not a path inside the repository; write it relative to the repository's root, as "
             "src/module.py"
         )
-    if len(pure.parts) > MAX_DEPTH + 1:  # the parents of a path of 2,000 parts take 24 ms each time they are asked for
+    if len(pure.parts) > MAX_DEPTH + 1:  # the parents of a path of 2,000 parts take 24 ms at each use
         raise RepairError(f"{path[:200]!r}: nested too deeply; a path has at most {MAX_DEPTH} directories")
     if any(map(is_version_control, pure.parts)):
         raise RepairError(f"{path!r}: version control is not for editing")

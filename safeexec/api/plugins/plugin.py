@@ -61,7 +61,7 @@ class Handle:
         counter = plugin.call("make")
         counter.call("add", 1)
 
-    `type` and `repr` are as the plugin tells them. It lives as long as the handle, and no longer than the plugin, which
+    `type` and `repr` are as the plugin says. It lives as long as the handle, and no longer than the plugin, which
     loses it when it is loaded again. It may be an argument of a call of the same plugin. Of an `AsyncPlugin` the calls
     are awaited.
     """
@@ -70,7 +70,7 @@ class Handle:
 
     def __init__(self, loaded: Loaded, number: int, released: deque[tuple[Loaded, int]], opaque: Opaque) -> None:
         """The object is in this loading of the plugin, by the number of the call that gave it, which no other has. The
-        next call tells of what is `released`.
+        next call sends what is `released`.
         """
         self._place = loaded, number
         self._released = released
@@ -116,7 +116,7 @@ class PluginCore:
         self._turn = OneAtATime()
         self.state: State = options.state
         self._released: deque[tuple[Loaded, int]] = deque()
-        """Objects whose handles the host has given up, from any thread: the next call tells the plugin."""
+        """Objects whose handles the host has given up, from any thread: the next call sends them to the plugin."""
         self.definition = self._defined(source)
         self.exports: dict[str, inspect.Signature] = {}
         self._loaded: Loaded | None = None
@@ -364,7 +364,7 @@ class PluginCore:
 
 
 def _described(exports: Any) -> tuple[dict[str, m.Export], dict[str, inspect.Signature]]:
-    """Return the exports that a child told of, and their signatures, by name. Raises ValueError for anything else."""
+    """Return the exports that a child reported, and their signatures, by name. Raises ValueError for anything else."""
     found = {export.name: export for export in msgspec.convert(exports, list[m.Export])}
     return found, {name: m.python_signature(export) for name, export in found.items()}
 
@@ -399,7 +399,7 @@ class PluginAPI:
 
     @property
     def exports(self) -> dict[str, str]:
-        """The functions and classes that may be called: name → signature, as the plugin tells it."""
+        """The functions and classes that may be called: name → signature, as the plugin says."""
         return {name: str(signature) for name, signature in self._core.exports.items()}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -443,7 +443,7 @@ class Plugin(PluginAPI):
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call one export with values of the host; give what it returns. A generator gives an iterator.
 
-        An object that cannot cross, of which no interface tells the class, stays in a plugin that keeps its state, and
+        An object that cannot cross, of which no interface gives the class, stays in a plugin that keeps its state, and
         a `Handle` stands for it. Raises `PluginError` with the guest's traceback when the call fails or is stopped,
         TypeError for an argument that cannot cross.
         """

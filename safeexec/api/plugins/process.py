@@ -110,8 +110,8 @@ class Loaded:
             yield from self.leave()
         elif self.started_over:
             notes = tuple(note for note in result.notes if not note.endswith(STARTS_EMPTY))
-            told = {"notes": notes, "state": "restored"} if self._fresh else {"notes": (*notes, LOST)}
-            result = msgspec.structs.replace(result, **told)
+            change = {"notes": notes, "state": "restored"} if self._fresh else {"notes": (*notes, LOST)}
+            result = msgspec.structs.replace(result, **change)
         return result
 
     def leave(self) -> Core[None]:
@@ -130,7 +130,7 @@ class Loaded:
                 old.kill()
                 self._dying.append(old)
         if workspace is not None and (files := loaded.state.files) is not None:
-            # What could not be brought back is told with the next call, which finds it so.
+            # The next call reports what could not be brought back, and finds it so.
             self.core.supervisor.notes_next += yield from processes.on_files(partial(workspace.restore, files), files)
         while len(self._dying) > DYING:
             yield from self._bury()

@@ -307,8 +307,8 @@ def objections(
 
 
 def _mismatches(wanted: inspect.Signature, found: inspect.Signature, classes: Hints) -> Iterator[str]:
-    """Tell how a function cannot be called as the interface says, or says that it gives something else. What it says in
-    the place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
+    """Yield how a function cannot be called as the interface says, or says that it gives something else. What it says
+    in the place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
     """
     theirs = found.parameters
     kinds = {one.kind for one in theirs.values()}

@@ -92,7 +92,7 @@ class Children:
         self.why_closed = None
 
     def _configuration(self, toolbox: Toolbox, packages: str | None) -> m.Configure:
-        """Return what the zygote is told. `packages`: where those lie that the policy requires."""
+        """Return the configuration of the zygote. `packages`: where those lie that the policy requires."""
         if self.policy.filesystem.workspace != "none":
             from safeexec.engine.host.files.workspace_root import WorkspaceRoot  # 20 ms that few profiles pay
 
@@ -184,7 +184,7 @@ class Children:
 
     def spawn(self, request: Request, output: tuple[int, ...]) -> tuple[int, Channel]:
         """Ask the zygote for a process, which says Ready on the channel, or the channel ends. Returns its number, too,
-        by which the zygote tells why it could not be made.
+        by which the zygote reports why it could not be made.
         """
         self.check_usable()
         assert self.zygote is not None

@@ -59,7 +59,7 @@ def count(change: int) -> None:
 
 
 def room() -> int | None:
-    """Tell how many sessions more this process has descriptors for; None where they are not limited."""
+    """Return how many sessions more this process has descriptors for; None where they are not limited."""
     most = _most()
     return None if most is None else max(0, _left(most) // SESSION_DESCRIPTORS)
 

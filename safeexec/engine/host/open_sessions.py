@@ -37,7 +37,7 @@ class OpenSessions:
         queue_seconds: float,
         idle_seconds: float | None,
     ) -> None:
-        """`replenish` asks for the spare children that are missing."""
+        """`replenish` requests the spare children that are missing."""
         self.places = Turnstile(max_sessions)
         self.labels = Labels()
         self.replenish = replenish
@@ -80,7 +80,7 @@ class OpenSessions:
         yield from self.enter(session.label, seconds)
         self.placed.add(session)
 
-    # What becomes of one
+    # The end of one
 
     def opened(self, session: SessionCore) -> None:
         self._open.add(session)
@@ -120,7 +120,7 @@ class OpenSessions:
 
     def closed(self, session: SessionCore) -> None:
         self._let_go(session)
-        self.labels.closed(session)  # last: whoever asks for the label finds that it is free, in the store, too
+        self.labels.closed(session)  # last: the label is free then in the store, too
 
     def _let_go(self, session: SessionCore) -> None:
         """Give the place and the descriptors of a session to others: it has nothing here any more."""
@@ -139,7 +139,7 @@ class OpenSessions:
         """Ask for a spare child, where sessions come and go, as one has done its first step: the next one comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
-        there `watch.idle` asks for it a moment later.
+        there `watch.idle` requests it a moment later.
         """
         if self._count > 1:
             self.replenish()
@@ -160,7 +160,7 @@ class OpenSessions:
         return [session for session in list(self._awake if awake else self._open) if session not in self._apart]
 
     def labelled(self, session: SessionCore) -> bool:
-        """Return whether `session_for` gives it to whoever asks."""
+        """Return whether `session_for` finds it."""
         return self.labels.open_session(session.label) is session
 
     # The end of all
@@ -195,7 +195,7 @@ class OpenSessions:
 
 
 class Labels:
-    """The sessions of one sandbox that are asked for by a label alone: one for each label. From any thread."""
+    """The sessions of one sandbox that are found by a label alone: one for each label. From any thread."""
 
     __slots__ = ("_beginning", "_lock", "_open")
 
@@ -212,7 +212,7 @@ class Labels:
         """Return the open session of this label; else a new one, which `begin` opens for all who ask meanwhile.
 
         `asked`: what the policy is tightened by. Raises `PolicyError` where the open one was opened otherwise: a limit
-        that is asked for must hold.
+        that the caller sets must hold.
         """
         if not isinstance(label, str) or not label:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
@@ -249,7 +249,7 @@ class Labels:
         return True
 
     def open_session(self, label: str | None) -> SessionCore | None:
-        """Return the session of this label, if there is one: whoever asks for the label gets it."""
+        """Return the session of this label, if there is one."""
         return self._open.get(label or "", (None, {}))[0]
 
     def closed(self, session: SessionCore) -> None:

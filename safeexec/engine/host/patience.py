@@ -12,7 +12,7 @@ from safeexec.errors import ProtectionError
 
 VARIABLE = "SAFEEXEC_PATIENCE"
 USUAL_SECONDS = 0.25
-"""A zygote that is ready to be told its policy sooner is on a usual machine: 0.2 s where eight share two cores."""
+"""A zygote that is ready for its configuration sooner is on a usual machine: 0.2 s where eight share two cores."""
 MOST = 20.0
 """The most by which the bounds grow unasked: a hostile child can keep its own session waiting that much longer."""
 _factor = 1.0

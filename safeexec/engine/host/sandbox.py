@@ -142,7 +142,7 @@ class SandboxCore:
         self.sessions.disown()
         self.children.disown()
 
-    # What others ask of it
+    # The interface of other modules
 
     @property
     def begun(self) -> bool:
@@ -238,7 +238,7 @@ class SandboxCore:
         raise RecordingError("nothing here writes recordings")
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
-        """Note that a session prepares a template. Returns what tells at the end how: `TemplateCore.recorded`."""
+        """Note that a session prepares a template. Returns `TemplateCore.recorded` for it, to be called at the end."""
         return lambda: None
 
     def restore(
@@ -296,7 +296,7 @@ class SandboxCore:
         return session
 
     def stats(self) -> SandboxStats:
-        """Tell how many sessions there are now. From any thread."""
+        """Return how many sessions there are now. From any thread."""
         from safeexec.results import stats  # for operators
 
         rows = []

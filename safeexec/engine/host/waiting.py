@@ -156,7 +156,7 @@ def apart(size: int, call: Callable[[], R]) -> Core[R]:
 
 
 def given_up() -> bool:
-    """Tell whether nobody drives the core any more: a `finally` or an `except` that runs then can wait for nothing."""
+    """Return whether nobody drives the core any more: a `finally` or `except` that runs then can wait for nothing."""
     return isinstance(sys.exc_info()[1], GeneratorExit)
 
 

@@ -2,7 +2,7 @@
 
 Whether there is one is found by making one. A group that has processes cannot give controllers to groups below it
 (EBUSY), except for the hierarchy's root, so that a process which is alone in its group, with its children, moves into a
-leaf first, as the documentation of systemd's ``Delegate=`` asks. ``cgroup.kill`` needs 5.14.
+leaf first, as the documentation of systemd's ``Delegate=`` says. ``cgroup.kill`` needs 5.14.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Group:
         return [int(line) for line in _read(f"{self.path}/cgroup.procs").split()]
 
     def oom_kills(self) -> int:
-        """Tell how many processes the kernel has ended because the group was over its limit of memory."""
+        """Return how many processes the kernel has ended because the group was over its limit of memory."""
         events = dict(line.split() for line in _read(f"{self.path}/memory.events").splitlines())
         return int(events.get("oom_kill", 0))
 

@@ -1,4 +1,4 @@
-"""Processes: pidfds and what they tell, death signals, subreapers, descriptors, and who sent a message.
+"""Processes: pidfds and their facts, death signals, subreapers, descriptors, and who sent a message.
 
 Exit information needs 6.15; the signal to a whole process group by pidfd 6.9.
 """
@@ -44,7 +44,7 @@ _TGID = re.compile(rb"^Tgid:\s+(\d+)", re.M)
 
 
 def open_descriptors() -> int:
-    """Tell how many descriptors this process has. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
+    """Return how many descriptors are open here. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
     return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
 
 
@@ -135,7 +135,7 @@ def anonymous_memory(pid: int) -> int:
 
 def proportional_memory(pid: int) -> int | None:
     """Return how many bytes of process `pid` no file backs, each page divided by the number of processes that map it. 0
-    if it is gone, None where it may not be asked. 14 ms per GB.
+    if it is gone, None where it may not be read. 14 ms per GB.
     """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
@@ -265,7 +265,7 @@ def sender(messages: Messages) -> tuple[int, int]:
 
 @functools.cache
 def _pidfds_pass() -> bool:
-    """Return whether this kernel tells senders by pidfd (6.5)."""
+    """Return whether this kernel gives senders by pidfd (6.5)."""
     with socket.socket(socket.AF_UNIX) as one:
         try:
             one.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, 1)
@@ -300,8 +300,8 @@ def process_stat(pid: int) -> ProcessStat | None:
 
 
 def is_exiting(pid: int) -> bool:
-    """Tell whether process `pid` has run its last instruction, in all threads. What is left of its end is the kernel's:
-    1.5 ms, or 10 ms with 100 MB of objects. False where there is none of that number.
+    """Return whether process `pid` has run its last instruction, in all threads. What is left of its end is the
+    kernel's: 1.5 ms, or 10 ms with 100 MB of objects. False where there is none of that number.
     """
     fields = _stat_fields(pid)
     return fields is not None and bool(int(fields[6]) & _PF_EXITING) and int(fields[17]) <= 1
@@ -395,7 +395,7 @@ def kill_groups_below(pid: int) -> None:
 
 
 def children_of(pid: int) -> list[int] | None:
-    """Return the children of process `pid`, None if it is gone or the kernel does not tell (CONFIG_PROC_CHILDREN)."""
+    """Return the children of process `pid`; None if it is gone or the kernel has no list (CONFIG_PROC_CHILDREN)."""
     children = _read(f"{pid}/task/{pid}/children")
     return None if children is None else [int(child) for child in children.split()]
 
@@ -411,7 +411,7 @@ def end_orphans(
     look found none. `ending`: one that has been killed, and may be there still as the parent of what it forked.
 
     The group is stopped meanwhile, so what a look does not find does not exist: 500 processes that fork without end
-    are gone after 3 to 65 ms, and nobody else is. `keep` is asked after each look; where it says None it does not know
+    are gone after 3 to 65 ms, and nobody else is. `keep` is called after each look; None says that it does not know
     all that it keeps, and nothing is killed. With `reapers`, the processes that orphans fall to, a group without
     orphans is let go at once: 0.05 ms.
     """
@@ -451,8 +451,8 @@ def _kill_orphans(
 def _has_orphans(
     leader: int, keep: Callable[[], Collection[int] | None], reapers: Collection[int], ending: int | None
 ) -> bool:
-    """Tell whether a process of the session has fallen to one of the `reapers`, as the first of what a dead one leaves,
-    or will when `ending` has gone.
+    """Return whether a process of the session has fallen to one of the `reapers`, as the first of what a dead one
+    leaves, or will when `ending` has gone.
     """
     # In this order: what `ending` has left meanwhile is with the others by then.
     left = (children_of(ending) or []) if ending is not None else []

@@ -68,7 +68,7 @@ def parents(module: str) -> Iterator[str]:
 
 
 def is_here(module: str) -> bool:
-    """Return whether the package of this module is installed here. A policy's word for many modules does not tell."""
+    """Return whether the package of this module is installed here. A policy's word for many modules does not say so."""
     top = module.partition(".")[0]
     return top in sys.stdlib_module_names or top == PROGRAM or _spec_of(top) is not None
 
@@ -86,7 +86,7 @@ def _spec_of(top: str) -> ModuleSpec | None:
 @lru_cache(maxsize=1024)
 def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
     """Return the longest part of a dotted name that is a module, the rest, and the folders of that module. Nothing is
-    imported: a package is asked for what lies in its folders.
+    imported: the folders of a package are listed.
     """
     parts = name.split(".")
     if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
@@ -204,7 +204,7 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
 
 
 def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
-    """Tell whether no line takes the name away: its module's own, a package's (``numpy: {except: [random.seed]}``)."""
+    """Return whether no line takes the name away: its module's, a package's (``numpy: {except: [random.seed]}``)."""
     dotted = f"{module}.{name}"
     for above in parents(module):
         entry = plan.imports.get(above)

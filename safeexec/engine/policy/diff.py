@@ -1,4 +1,4 @@
-"""Tells what two policies say differently, setting by setting, in the words of a policy file."""
+"""Compares two policies, setting by setting, in the words of a policy file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Difference(NamedTuple):
     """The place where the second policy says so (``mine.yaml:7``), or the empty string."""
     direction: Literal["wider", "narrower", "both", "other", "unknown"] = "other"
     """`wider` where the second policy allows more there, `narrower` where less, `other` where neither, `unknown` where
-    that cannot be told.
+    that cannot be known.
     """
 
     @property
     def allows_more(self) -> bool:
-        """Return whether the second policy allows there what the first does not, or that cannot be told."""
+        """Return whether the second policy allows there what the first does not, or that cannot be known."""
         return self.direction not in ("narrower", "other")
 
     @property

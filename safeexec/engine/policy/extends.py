@@ -125,6 +125,6 @@ def _chain(source: PolicyFile, since: str = "") -> list[PolicyFile]:
 
 
 def _beside(child: str, path: str) -> bool:
-    """Tell whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
+    """Return whether a file is in the directory of the profile that extends it, or below, or among the user's."""
     folders = [os.path.dirname(os.path.realpath(child)), *map(os.path.realpath, directories())]
     return any(os.path.commonpath((folder, os.path.realpath(path))) == folder for folder in folders)

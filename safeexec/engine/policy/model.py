@@ -1,7 +1,7 @@
-"""`Policy`: what a policy says, and all that can be asked of it. Only this module uses both the model and the reports.
+"""`Policy`: what a policy says, and every report on it. Only this module uses both the model and the reports.
 
 `policy.settings` holds the data; the modules of `policy` read, change and plan it, those of `reports` explain it, and
-none of them imports this one. A report loads when it is asked for: most processes need none.
+none of them imports this one. A report's module loads on first use: most processes need none.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ ENVIRONMENTS: Final = frozenset({
     "TYPE_CHECKING", "builtin_module_names", "implementation", "platform", "python_implementation", "version",
     "version_info",
 })  # fmt: skip
-"""Names by which a condition asks about the interpreter or the system, besides ``os.name``. An import below such a
+"""Names by which a condition tests the interpreter or the system, besides ``os.name``. An import below such a
 condition is refused when it runs, and not before: it may never run.
 """
 

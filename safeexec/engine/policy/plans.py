@@ -1,4 +1,4 @@
-"""PolicyData → plan: what the child is told to enforce."""
+"""PolicyData → plan: what the child has to enforce."""
 
 from __future__ import annotations
 

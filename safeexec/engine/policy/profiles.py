@@ -25,8 +25,8 @@ RACY = 100_000_000
 """Nanoseconds for which a file counts as being written: a second change may leave its time and size as they were."""
 
 _loaded: dict[tuple[str, type[PolicyData]], tuple[tuple[Stamp, ...], PolicyData]] = {}
-"""Path and class → the policy that was loaded from it, and what tells that none of its files has changed since and that
-no file was added to a searched directory."""
+"""Path and class → the policy that was loaded from it, and marks that show that none of its files has changed since and
+that no file was added to a searched directory."""
 
 
 class Resolved(msgspec.Struct, frozen=True):

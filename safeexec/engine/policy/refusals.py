@@ -104,7 +104,7 @@ where it is not, in a function or a test that replaces it, the kernel says no wh
 """
 
 FETCHES: Final = "http_get"
-"""The tool of the host that `urllib.request` asks where there is one (`engine/child/process/fetching.py`)."""
+"""The tool of the host that `urllib.request` calls where there is one (`engine/child/process/fetching.py`)."""
 _EXEMPT: Final = frozenset({"multiprocessing.dummy"})
 """Submodules to which the row of their package does not apply."""
 _CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}

@@ -41,8 +41,8 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
     files = tuple(source.path or source.file for source in reversed(chain))
     files += start.files if start else ()
     policy = msgspec.convert({**draft.settings, "name": name, "origins": draft.origins, "files": files}, make)
-    told = {(one.file, one.path) for one in mistakes}  # a name that does not exist is reported once
-    mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
+    reported = {(one.file, one.path) for one in mistakes}  # a name that does not exist is reported once
+    mistakes += [one for one in draft.mistakes if (one.file, one.path) not in reported]
     wall, most = policy.limits.wall_seconds, policy.limits.max_wall_seconds
     if wall > most and not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
         text = f"wall_seconds ({wall:g}) is more than max_wall_seconds ({most:g})"

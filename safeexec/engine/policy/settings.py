@@ -175,7 +175,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     require: tuple[str, ...] = REQUIRED
     """Kernel mechanisms without which no sandbox starts; `a or b` is met by either. `[]` needs seccomp alone."""
     hints: Mapping[str, str] = {}
-    """Refused name → one sentence that tells the model what to do instead."""
+    """Refused name → one sentence for the model: what to do instead."""
     socketpair: bool = False
     """Socket pairs inside the process, which asyncio's event loop needs."""
     danger_allow_executable_mappings: bool = False

@@ -76,7 +76,7 @@ _SOL_SOCKET, _MSG_OOB = 1, 1
 # SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
 _SOCKET_OPTIONS = (16, 20, 21)
 # SO_SNDBUF SO_RCVBUF: what lies in a buffer is in nobody's resident size, and they raise it from 208 KiB to what the
-# machine allows. Linux itself cuts what is asked for to its limits without a word: trio asks for a small buffer.
+# machine allows. Linux itself cuts a size to its limits without a word: trio sets a small buffer.
 _BUFFER_OPTIONS = (7, 8)
 # SO_TYPE SO_ERROR SO_SNDBUF SO_RCVBUF SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a
 # pidfd of the host
@@ -87,21 +87,21 @@ _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
 _FCNTLS = (0, 1, 2, 3, 1030, 1032)
 # F_GETLK F_SETLK F_SETLKW: each lock is a record in the kernel, which the look counts (`watch.room`)
 _LOCKS = (5, 6, 7)
-# F_OFD_*: such a lock is a file's, also of one that is only mapped, and nothing tells who holds it
+# F_OFD_*: such a lock is a file's, also of one that is only mapped, and nothing shows who holds it
 _LOCKS_OF_FILES = (36, 37, 38)
 _F_SETFL = 4
 # PR_GET_PDEATHSIG GET_DUMPABLE SET_NAME GET_NAME GET_SECCOMP CAPBSET_READ GET_NO_NEW_PRIVS
 _PRCTLS = (2, 3, 15, 16, 21, 23, 39)
-# ARCH_GET_XCOMP_SUPP GET_XCOMP_PERM REQ_XCOMP_PERM: OpenBLAS asks for AMX on Sapphire Rapids
+# ARCH_GET_XCOMP_SUPP GET_XCOMP_PERM REQ_XCOMP_PERM: OpenBLAS requests AMX on Sapphire Rapids
 _ARCH_SET_FS = 0x1002
 _ARCH_PRCTLS = (0x1021, 0x1022, 0x1023)
 
 FORK_FLAGS = 0x01200011
-"""CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: what fork() of glibc and musl asks for."""
+"""CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: the flags of fork() in glibc and musl."""
 SPAWN_FLAGS = (0x00004111, 0x00000011)
 """CLONE_VM | CLONE_VFORK | SIGCHLD of posix_spawn and of Python's subprocess, and the plain SIGCHLD of a shell."""
 THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
-"""The flags that pthread_create of glibc and of musl (with the long ignored CLONE_DETACHED) asks for."""
+"""The flags of pthread_create in glibc and in musl (with the long ignored CLONE_DETACHED)."""
 
 
 def _equal(index: int, value: int, mask: int = _INT) -> Check:
@@ -176,7 +176,7 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     file: what a process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size. Nor are huge
     pages that the machine has reserved: they are refused, too, as if there were none left.
 
-    No file is shared either, be it for reading, which mprotect would change: no size and no time of a file tells of a
+    No file is shared either, be it for reading, which mprotect would change: no size and no time of a file shows a
     store into it, which so could not be undone, and a branch would write into its parent's file. What shows the printed
     text is, at an offset where no other file has anything. Programs of commands may: none outlives its command.
     """
@@ -205,7 +205,7 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
         unknown = tuple(((_equal(1, command),), errno.EINVAL) for command in _LOCKS_OF_FILES)
         rules["fcntl"] = _controls((*_FCNTLS, *_LOCKS))._replace(fallbacks=unknown)
         rules |= _FALL_BACK_ON_WRITING
-        # Leaves a device (0:0) where the file was, for which Landlock asks no right to make one (seen on 6.18).
+        # Leaves a device (0:0) where the file was, for which Landlock needs no right to make one (seen on 6.18).
         rules["renameat2"] = allow_if((Check(4, _RENAME_WHITEOUT, 0),))
         if plan.landlock >= 3:
             rules["truncate"] = allow()
@@ -243,7 +243,7 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "close_range": allow_if((Check(2, _CLOSE_RANGE_UNSHARE, 0),), error=errno.EINVAL),
     "ioctl": _one_of(1, _IOCTLS),
     # Not MADV_COLD and PAGEOUT (20, 21): what is swapped out is in no resident size. Not MERGEABLE (12): how long a
-    # write takes then tells what other processes hold. Allowed are, one check each: 0 to 3, 8 to 11, 16 to 19 and 24 to
+    # write takes then shows what other processes hold. Allowed are, one check each: 0 to 3, 8 to 11, 16 to 19 and 24 to
     # 27; 6, 7, 14, 15, 22 and 23; and guards of stacks. EINVAL is the answer of kernels that do not know an advice.
     "madvise": allow_if(
         (Check(2, _INT & ~0b11011, 0),),
@@ -280,7 +280,7 @@ _FALLBACKS: dict[str, Rule] = {
         _names("clone3 openat2 fchmodat2 futex_waitv epoll_pwait2 preadv2 pwritev2 get_mempolicy mbind"),
         refuse(errno.ENOSYS),
     ),
-    # getpwuid (expanduser, tarfile) asks nscd first, non-blocking, and then reads /etc/passwd
+    # getpwuid (expanduser, tarfile) tries nscd first, non-blocking, and then reads /etc/passwd
     "socket": Rule(fallbacks=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
     # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
     **dict.fromkeys(_names("getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"), refuse(errno.ENOTSUP)),

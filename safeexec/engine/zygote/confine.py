@@ -44,14 +44,14 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     """Apply `plan` and return in the confined zygote; the calling process becomes its reaper and never returns.
 
     One thread, before libraries are imported. Raises `ConfinementError`, in the calling process or in the zygote: the
-    one that raises still has the control socket and should tell the host.
+    one that raises still has the control socket and should report to the host.
     """
     step = "look at the host's process"
     try:
-        # By this the zygote asks after its reaper: as process 1 of its namespace it has 0 for a parent's number.
+        # By this the zygote watches its reaper: as process 1 of its namespace it has 0 for a parent's number.
         outer = os.pidfd_open(os.getpid())
         parent = os.getppid()
-        # None where it lies outside of this pid namespace: then only the socket tells its end.
+        # None where it lies outside of this pid namespace: then only the socket shows its end.
         host = os.pidfd_open(parent) if parent else None
         step = "leave the host's namespaces"
         _leave_namespaces(plan)

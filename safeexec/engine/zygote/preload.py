@@ -39,7 +39,7 @@ ENVIRONMENT = {
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
     **dict.fromkeys(("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "ARROW_IO_THREADS"), "1"),
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves more address space than a session has
-    # DuckDB asks Slurm's variables how large it may become, and else the control group, whose refusal ends its process.
+    # DuckDB takes its size from Slurm's variables, and else from the control group, whose refusal ends its process.
     "SLURM_CPUS_ON_NODE": "1",
 }
 
@@ -57,7 +57,7 @@ def prepare_environment(configure: m.Configure) -> None:
 def _accept_read_only(directory: str) -> None:
     """Let matplotlib accept a configuration directory that it cannot write to, whoever imports it, and when.
 
-    It asks `os.access` once, at import: where the directory is not writable it makes one of its own, and looks through
+    It calls `os.access` once, at import: where the directory is not writable it makes one of its own, and looks through
     all fonts for seconds.
     """
     real = os.access
@@ -88,7 +88,7 @@ imported while the host still makes its plans.
 
 
 def import_modules(names: Sequence[str]) -> None:
-    """Import each module. One that is not installed, or fails to import, is told in the log."""
+    """Import each module. One that is not installed, or fails to import, is logged."""
     for name in names:
         try:
             importlib.import_module(name)

@@ -53,7 +53,7 @@ pause, each child whose program fails would have to make all of them itself.
 
 
 class Zygote:
-    """Everything a child is made of, and the socket on which the host asks for one."""
+    """Everything a child is made of, and the socket on which the host requests one."""
 
     def __init__(
         self, link: Link, configure: m.Configure, server: Server, lockdown: Lockdown, command_lockdown: Lockdown | None
@@ -79,7 +79,7 @@ class Zygote:
             self._forked += 1
 
     def _make(self, link: Link) -> None:
-        """Make what is asked for next on `link`. Why it could not be, the host is told."""
+        """Make what the next request on `link` says. If that fails, the host gets the reason."""
         request = link.receive()
         wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
         fds = [fd for _ in range(wanted) if (fd := link.take_fd()) is not None]
@@ -101,7 +101,7 @@ class Zygote:
         expects that a signal interrupts a fork. (A shell of which a child ended while the next fork waited for the host
         said "Cannot fork": 46 of 180 pipelines of dash on a busy machine.) It ends with this process.
 
-        Returns the socket on which the host asks for one: what came through this process counted against the limit of a
+        Returns the socket on which the host requests one: what came through this process counted against the limit of a
         child (of 200 commands at once, 120 met ETOOMANYREFS).
         """
         assert self.command_lockdown is not None
@@ -137,7 +137,7 @@ class Zygote:
         preload.freeze_heap()
 
     def _try(self, what: str, act: Callable[[], object]) -> None:
-        """Do something that children can do without. A failure is logged, and told by the protection of each session
+        """Do something that children can do without. A failure is logged, and listed in the protection of each session
         to come: it ends no sandbox.
         """
         try:

@@ -1,4 +1,4 @@
-"""The nodes of a recording: each record becomes a row, or tells more of the row of its step."""
+"""The nodes of a recording: each record becomes a row, or adds to the row of its step."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Rows:
             row.undone = index not in kept
 
     def take(self, record: f.Record) -> None:
-        """Take a record: it has a row of its own, tells more of one, or is passed over."""
+        """Take a record: it has a row of its own, adds to one, or is passed over."""
         match record:
             case f.Heading():
                 self._begin(record)
@@ -116,9 +116,9 @@ class _Rows:
             ("tools", ", ".join(tool.name for tool in heading.tools)),
             ("goes on from a saved state", "" if heading.state is None else f"{heading.state.size} bytes"),
         )
-        told = [f"{name}: {text}" for name, text in notes if text]
+        lines = [f"{name}: {text}" for name, text in notes if text]
         self._sessions[1] = SessionStates(len(self.nodes))
-        self.nodes.append(Node(kind="start", title="the session begins", files=[*heading.files], notes=told))
+        self.nodes.append(Node(kind="start", title="the session begins", files=[*heading.files], notes=lines))
 
     def _end(self, record: f.Ended) -> None:
         index = self._open.pop(record.session, None)

@@ -33,7 +33,7 @@ def decode(
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.
     `labels`: a Series that becomes plain data keeps labels that are not its positions; None: it is a `Labelled`, and a
-    frame `Columns`, for a reader that knows only later what it wants. `clock`: of the values that come
+    frame `Columns`, for a reader that knows only later what it needs. `clock`: of the values that come
     with this one.
     """
     try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Labelled(list[Any]):
-    """A Series where pandas is missing, for a reader that knows only later what it wants: its values, and `by_label`,
+    """A Series where pandas is missing, for a reader that knows only later what it needs: its values, and `by_label`,
     the same as a dict; None where a label is there twice.
     """
 
@@ -97,7 +97,7 @@ def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], colu
 
 
 def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
-    """Tell whether labels tell more than the position: they have a name, or are not 0, 1, 2, … as pandas makes them."""
+    """Return whether labels say more than the position: they have a name, or are not 0, 1, 2, … as pandas has them."""
     if levels == [None] and all(type(row) is int and row == number for number, row in enumerate(rows)):
         return False
     r.spend(len(rows) * len(levels))

@@ -157,8 +157,8 @@ def _frequency_of(column: Any) -> str | None:
 
 
 def keeps_frequency(frequency: str, dates: int) -> bool:
-    """Tell whether an index of so many dates crosses with its frequency. It arrives without one that its name does not
-    tell in full (holidays, hours, `DateOffset(months=1)`), or for which pandas would take too long: it holds a
+    """Return whether an index of so many dates crosses with its frequency. It arrives without one that its name does
+    not give in full (holidays, hours, `DateOffset(months=1)`), or for which pandas would take too long: it holds a
     frequency against every date, and walks from one to the next unless all are equally far apart (5 us; a custom month:
     40).
     """

@@ -238,7 +238,7 @@ def _salted(items: list[Any]) -> bool:
 
 
 def _words(part: Any) -> int:
-    """Tell how large a key is, for what comparing it takes; what Python itself compares slowly counts more."""
+    """Return how large a key is, for what comparing it takes; what Python itself compares slowly counts more."""
     from fractions import Fraction
 
     kind = type(part)
@@ -288,7 +288,7 @@ def named_zone(r: Reader, key: str) -> tzinfo | UnknownZone:
 
 
 def library(r: Reader, name: str) -> Any:
-    """Return a library where the caller asked for arrays and it can be imported, else None."""
+    """Return a library where the caller takes arrays and it can be imported, else None."""
     if not r.arrays:
         return None
     try:

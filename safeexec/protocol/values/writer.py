@@ -171,7 +171,7 @@ class Writer:
         self.opaque(value, depth, reason)
 
     def table(self, write: Write, value: Any, depth: int) -> None:
-        """Write an array or a frame by its content, where the caller wants that: all of them together within
+        """Write an array or a frame by its content, where the caller takes them: all of them together within
         `array_bytes`, and one that does not fit stays, whole.
         """
         if not self.arrays or self.in_key:
@@ -245,7 +245,7 @@ class Writer:
 
 
 def as_table(write: Write) -> Write:
-    """Return what writes a type of array or frame by its content, as a writer that asks first whether it may."""
+    """Return what writes a type of array or frame by its content, as a writer that checks first whether it may."""
 
     def written(w: Writer, value: Any, depth: int) -> None:
         w.table(write, value, depth)

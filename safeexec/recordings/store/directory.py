@@ -3,7 +3,7 @@
     <directory>/<tenant>/<label>/lock  000001.jsonl  000002.state  000002.jsonl
 
 Who has the lock owns the session. The kernel frees it when its process is dead, however it died, and not before: a host
-that is only slow, or stopped, keeps its sessions, and who asks for one is told its process. End that process to take
+that is only slow, or stopped, keeps its sessions, and an error names its process. End that process to take
 them over. On a file system of a network that gives a lock to another machine all the same, the number in the lock file,
 which each owner counts up and each append looks at, refuses the old owner.
 """

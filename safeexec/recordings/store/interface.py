@@ -19,9 +19,9 @@ SUM_SECONDS = 5.0
 
 _Line = bytes  # `StoredSession` has a field of the name `bytes`
 WAITS_BYTES = 64 << 10
-"""The most bytes of what a list tells of one session."""
+"""The most bytes that a list shows of one session."""
 WAITS = "waits"
-"""The part that says what a session waits for, where it does: what a list is to tell of it."""
+"""The part that says what a session waits for, where it does: a list shows it."""
 
 
 class StoreOptions(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 Who owns a session is a number in its row, counted up by each claim, and each append writes only where the number is its
 own, in one statement. A claim runs out by itself when its host says nothing for `LEASE_SECONDS`: a thread says so for
-all sessions that are open here. A host that was stopped for longer finds its sessions taken over, and is told.
+all sessions that are open here. A host that was stopped for longer finds its sessions taken over, and gets
+`SessionTaken`.
 
 One connection serves all sessions of a sandbox. What takes longer than `PATIENCE_SECONDS` is given up: the thread that
 renews the claims ends the connection, and the next use makes another one.

@@ -25,7 +25,7 @@ from safeexec.recordings.store.interface import Claim, Store
 
 LINES, STATE = ".jsonl", ".state"
 NAMED = 20
-"""Steps and calls that are told one by one."""
+"""Steps and calls that a note names one by one."""
 
 
 class Doing(NamedTuple):
@@ -62,9 +62,9 @@ def read(store: Store, claim: Claim) -> Left | None:
                 f"the session {claim.label!r} has {claim.parts[part] >> 20} MiB of lines, and session_mb allows "
                 f"{store.options.session_mb}"
             )
-        told = f"{store.options.tenant}/{claim.label}/{part}"
+        name = f"{store.options.tenant}/{claim.label}/{part}"
         try:
-            recording = Recording(told, partial(store.read, claim, part))
+            recording = Recording(name, partial(store.read, claim, part))
         except RecordingError as error:
             if any(b"\n" in piece for piece in store.read(claim, part)):  # its heading is whole
                 raise StoreError(f"the stored session cannot be read: {error}") from None
@@ -98,7 +98,7 @@ def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
 
 
 class Untold(Struct):
-    """The losses of a session of which no result has told, as earlier owners found them: one may end before its first
+    """The losses of a session that no result has reported, as earlier owners found them: one may end before its first
     result.
     """
 
@@ -106,7 +106,7 @@ class Untold(Struct):
     unended: list[int] = []
     """The steps that had not ended."""
     undone: list[Undone] = []
-    """The steps whose calls are to be told."""
+    """The steps whose calls are to be reported."""
     unset: dict[str, None] = {}
     """The variables and files that the host changed."""
     named: dict[str, None] = {}
@@ -188,7 +188,7 @@ class Left:
         """
         known = {id(one) for one in self.undone}
         self.forgotten = [one for one in untold.undone if id(one) not in known]
-        """Earlier ones, which another step replaced as it began: that did not end, and told nobody of their calls."""
+        """Earlier ones, which another step replaced as it began: that did not end, and reported none of their calls."""
         self._drop_calls()
         calls = self._part.values()
         self.waiting = [one.call for one in calls if one.call.effect == "deferred" and one.effect is None]
@@ -268,7 +268,7 @@ class Left:
         elif isinstance(record, form.Dropped):
             self._named.pop(record.name, None)
         elif isinstance(record, form.RolledBack):
-            self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
+            self._no_part_after(record.now)  # on purpose: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
             fell = bool(self._unset) or any(step > record.now for step in self._kept)
@@ -319,7 +319,7 @@ class Left:
         return None if done is None else done.run
 
     def _lost_after(self, now: int) -> list[Undone]:
-        """Return the steps after `now`, which are lost: the next result is to tell of them."""
+        """Return the steps after `now`, which are lost: the next result reports them."""
         self._untold.steps += [step for step in self._kept if step > now]
         return self._no_part_after(now)
 
@@ -337,7 +337,7 @@ class Left:
         return number == self.heading.state_number or number in self._since
 
 
-def told(left: Left) -> list[str]:
+def notes_of(left: Left) -> list[str]:
     """Return what a session lost as its last owner left it, for the notes of its next result."""
     notes = [cannot_be_read(left.unread, "is as it was before")] if left.unread else []
     if left.lost:

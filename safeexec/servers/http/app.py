@@ -40,7 +40,7 @@ LINGER_SECONDS = 5.0
 SWEEP_SECONDS = 1.0
 """How often sessions and sandboxes are looked for whose time is over."""
 OPEN = frozenset({"/healthz", "/readyz"})
-"""Paths that need no token. Nothing of a tenant is told there."""
+"""Paths that need no token. Nothing of a tenant is shown there."""
 
 
 def application(tenancy: Tenancy, hosts: Hosts, lifetimes: Lifetimes) -> Guard:

@@ -43,7 +43,7 @@ NOTHING = (NULL, Raw(b"{}"), Raw(b"[]"), Raw(b"false"))
 
 
 class NewSandbox(Struct):
-    """The body of a request for a sandbox. `templateID` is told back, and ignored else."""
+    """The body of a request for a sandbox. `templateID` is sent back, and ignored else."""
 
     templateID: Name = ""
     timeout: Seconds = 300
@@ -261,7 +261,7 @@ class Box:
             del self.contexts[name]
             await context.close()
 
-    # As its clients are told of it
+    # As its clients see it
 
     def _named(self) -> dict[str, Any]:
         return {

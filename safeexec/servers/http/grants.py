@@ -117,7 +117,7 @@ def read_token(path: str | os.PathLike[str]) -> str:
 
 
 class Tokens:
-    """Tells whose a token is, in a time that says nothing of how much of it was right."""
+    """Finds whose a token is, in a time that says nothing of how much of it was right."""
 
     def __init__(self, entries: Iterable[tuple[str, Any]]) -> None:
         self._entries = [(_digest(token.encode()), owner) for token, owner in entries]

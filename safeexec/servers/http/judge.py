@@ -88,7 +88,7 @@ async def _program(tenant: Tenant, body: RunCode) -> tuple[Result, dict[str, str
 
 
 def _ran(result: Result) -> dict[str, Any]:
-    """Return a result as `run_result` tells it. `execution_time`: seconds."""
+    """Return a result as `run_result`. `execution_time`: seconds."""
     late = result.outcome in ("timeout", "cpu")
     code = result.exit_status if result.exit_status is not None else int(not result.ok)
     raised = failure_text(None if result.exit_status is not None else result.error)

@@ -61,12 +61,12 @@ class _Collector(NamedTuple):
 
 def _counted(stats: Callable[[], Iterable[SandboxStats]]) -> Iterator[Metric]:
     """Yield the counters of the sandboxes themselves."""
-    told = list(stats())
+    current = list(stats())
     steps = CounterMetricFamily("safeexec_undo_steps", "Steps, by how they are undone", labels=["how"])
     for how in ("journalled", "copied", "lost"):
-        steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in told))
+        steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in current))
     yield steps
-    resting = sum(one.resting for one in told)
+    resting = sum(one.resting for one in current)
     yield GaugeMetricFamily("safeexec_sessions_resting", "Sessions without a process until used", resting)
-    waiting = sum(one.waiting for one in told)
+    waiting = sum(one.waiting for one in current)
     yield GaugeMetricFamily("safeexec_sessions_waiting", "Sessions whose step waits for an answer", waiting)

@@ -74,7 +74,7 @@ class RefusedRequest(Exception):
 
 
 def full(reason: str) -> RefusedRequest:
-    """Return what a client is told for which there is no room now."""
+    """Return the answer to a client for which there is no room now."""
     return RefusedRequest(429, reason, "Full", RETRY_SECONDS)
 
 

@@ -74,7 +74,7 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], notify: N
 
 @asynccontextmanager
 async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
-    """Have a method wait for its turn, and refuse it where the tenant's CPU time is used up. What no result tells of
+    """Have a method wait for its turn, and refuse it where the tenant's CPU time is used up. What no result reports
     is charged by the clock, but for what it waits for the client: a guest's code may describe or save a variable.
     """
     if name in ("sandbox.run", "sandbox.check"):

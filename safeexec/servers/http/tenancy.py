@@ -35,7 +35,7 @@ MAX_WAITING = 1000
 QUEUE_SECONDS = 60.0
 """How long a program waits for its turn at most."""
 GRACE_SECONDS = 5.0
-"""How long the work that runs may go on after the server was told to stop."""
+"""How long the work that runs may go on after the signal to stop."""
 
 
 class Tenant(Service):
@@ -112,7 +112,7 @@ class Tenant(Service):
         self.use_cpu(ran.usage.cpu_ms / 1000)
 
     def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
-        """Count the CPU seconds that no result of a session tells of, but for those that were `counted`. Returns them
+        """Count the CPU seconds that no result of a session reports, but for those that were `counted`. Returns them
         all. Those of a step whose client has left are among them: it has no result.
         """
         untold = max(counted, session.untold_cpu)
@@ -209,7 +209,7 @@ class Tenancy:
     def __init__(self, offers: Service, grants: Mapping[str, Grant]) -> None:
         self.metrics = Metrics(
             lambda: sum(tenant.places for tenant in self.tenants),
-            lambda: [told for tenant in self.tenants for told in tenant.stats()],
+            lambda: [stats for tenant in self.tenants for stats in tenant.stats()],
         )
         self.offers = offers
         self.tenants = [Tenant(grant, offers, self.metrics, name) for name, grant in grants.items()]

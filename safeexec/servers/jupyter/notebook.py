@@ -143,7 +143,7 @@ class Notebook:
         self._opening.start()
 
     def _try_to_open(self) -> None:
-        """Open while the page gets ready. What is wrong with it the first cell tells."""
+        """Open while the page gets ready. The first cell reports what is wrong with it."""
         with suppress(SandboxError):
             self._open()
 

@@ -53,8 +53,8 @@ def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> N
     put_off = {"kind": "tool-result", "session": 1, "step": 2, "call": 2, "outcome": "waiting"}
     resumed = {"kind": "resume", "session": 1, "step": 2, "now": 1, "moment": 1}
     first = [*step(1, 0), *calls(2), put_off, resumed]
-    assert "pay() of step 2 was put off" in recovery.told(left(tmp_path / "first", p000001=lines(*first)))
-    notes = recovery.told(left(tmp_path, p000001=lines(*first, *calls(3))))
+    assert "pay() of step 2 was put off" in recovery.notes_of(left(tmp_path / "first", p000001=lines(*first)))
+    notes = recovery.notes_of(left(tmp_path, p000001=lines(*first, *calls(3))))
     assert "pay() of step 3 was begun: nobody knows what became of it" in notes
 
 
@@ -70,17 +70,17 @@ def test_what_is_lost_is_told_until_a_result_has_told_of_it(tmp_path: Path) -> N
         return [*changed, {"kind": "run", **where, "source": f"pay({number})"}, call, answered, resumed]
 
     twice = [*step(1, 0), *killed_in(2), *killed_in(3)]
-    assert recovery.told(left(tmp_path / "twice", p000001=lines(*twice))) == [
+    assert recovery.notes_of(left(tmp_path / "twice", p000001=lines(*twice))) == [
         "what the host last gave 'delete2', 'delete3' is lost: no state was saved after it",
         *(f"step {number} had not ended, and is undone" for number in (2, 3)),
         *(f"pay() of step {number} was made, with the outcome ok" for number in (2, 3)),
         "checkpoints end with their host: checkpoint2, checkpoint3 cannot be gone back to",
     ]
     again = {"kind": "delete", "session": 1, "step": 3, "name": "delete2", "moment": 2, "since": 1}
-    notes = recovery.told(left(tmp_path / "again", p000001=lines(*twice, again)))
+    notes = recovery.notes_of(left(tmp_path / "again", p000001=lines(*twice, again)))
     assert "what the host last gave 'delete3' is lost: no state was saved after it" in notes
     found = left(tmp_path, p000001=lines(*twice, *step(4, 1)))
-    assert (recovery.told(found), found.undone) == ([], [])
+    assert (recovery.notes_of(found), found.undone) == ([], [])
 
 
 def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) 
         for n in range(1, count + 1)
     ]
     answers = [{"kind": "tool-result", **where, "call": n} for n in range(1, count)]
-    notes = recovery.told(left(tmp_path, p000001=lines(*step(1, 0), run, *calls, *answers)))
+    notes = recovery.notes_of(left(tmp_path, p000001=lines(*step(1, 0), run, *calls, *answers)))
     assert f"pay{count}() of step 2 was begun: nobody knows what became of it" in notes
     assert notes[-1] == "1 more calls were made by these steps"
 
@@ -101,7 +101,7 @@ def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     for cut in (0, 10, len(lines()) - 1):
         found = left(tmp_path / str(cut), p000001=whole, p000002=lines()[:cut])
         assert (found.segment, found.now) == (1, 1)
-        (note,) = recovery.told(found)
+        (note,) = recovery.notes_of(found)
         assert note.startswith("nothing in 000002.jsonl") and note.endswith("the session is as it was before")
     assert left(tmp_path / "empty") is None
 
@@ -170,7 +170,7 @@ def test_wherever_it_is_cut_it_is_what_it_was_after_some_line(stored: bytes, tmp
             assert (found.doings, found.lost, found.unended) == (
                 (before.doings, before.lost, before.unended) if before else ([], [], [])
             )
-        recovery.told(found)
+        recovery.notes_of(found)
     store.close()
     assert len(seen) > 3
 
@@ -191,7 +191,7 @@ def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataO
         found = left(folder, p000001=written)
     except StoreError:
         return
-    assert found is None or len(recovery.told(found)) < 100
+    assert found is None or len(recovery.notes_of(found)) < 100
 
 
 @pytest.mark.parametrize(

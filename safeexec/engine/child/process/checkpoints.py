@@ -18,7 +18,7 @@ from safeexec.engine.linux.libc import make
 from safeexec.protocol import messages as m
 
 FROZEN = b"p"
-"""The byte by which the copy tells the runner, through a pipe, that it is frozen."""
+"""The byte by which the copy reports to the runner, through a pipe, that it is frozen."""
 HANDSHAKE_SECONDS = 5.0
 """Time that the runner waits for that."""
 COMPACT_KB = 16 << 10
@@ -37,7 +37,7 @@ class Checkpoints:
 
     def freeze(self, control: int, step: int, link: Link, leave: int | None = None) -> tuple[m.Wake, list[str]] | None:
         """Fork a checkpoint of this process onto `control`. None in this process; in a runner resumed from the copy
-        what it is told, and notes about what could not be carried over. `leave` is the control socket of another one to
+        its command, and notes about what could not be carried over. `leave` is the control socket of another one to
         come, which is not the copy's.
 
         Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
@@ -90,7 +90,7 @@ class Checkpoints:
         os.close(read)
         if not is_frozen:
             raise OSError("the checkpoint died before it was frozen")
-        os.close(control)  # the copy alone has it from here on: its end tells the host of the copy's
+        os.close(control)  # the copy alone has it from here on: its end shows the host the copy's
         return None
 
     def _compact_heap(self) -> None:
@@ -118,7 +118,7 @@ def _wait(poller: select.poll, link: Link) -> m.Wake:
         link.receive()
         try:
             is_runner = fork() == 0
-        except OSError:  # no process or memory to be had now; the end of the socket, which is dropped, tells the host
+        except OSError:  # no process or memory to be had now; the end of the socket, which is dropped, shows the host
             is_runner = False
         if is_runner:
             link.become(link.fds.pop(0))

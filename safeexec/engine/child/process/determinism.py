@@ -6,7 +6,7 @@ What is replaced is replaced in the real modules, in the zygote, before any prog
 are made without a seed), `os.urandom` and with it `secrets`, `uuid4`, `random.SystemRandom`, temporary names and
 numpy's generators without a seed; numpy's global generator is seeded as ``numpy.random.seed(seed)`` does.
 
-A clock that stands: `time.time` and what else tells the date always give the policy's instant, plus what `time.sleep`
+A clock that stands: `time.time` and what else gives the date always give the policy's instant, plus what `time.sleep`
 was asked to wait. The counters (`monotonic`, `perf_counter`, `process_time`, `thread_time`) advance by one microsecond
 per reading, so that a rate can be computed. Waiting itself is real: event loops, locks, queues and futures keep the
 machine's clock, and so does C code that asks the kernel (``numpy.datetime64("now")``).

@@ -145,7 +145,7 @@ class Lockdown:
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
-    """Grant what is told about the process itself. In the host's /proc, nothing of the host: no network, no mounts."""
+    """Grant the files about the process itself. In the host's /proc, nothing of the host: no network, no mounts."""
     if proc == "/proc":
         ruleset.add_path(proc, landlock.READ)
         return
@@ -197,7 +197,7 @@ def _rules_of_paths(plan: ChildConfinement) -> list[landlock.PackedRule]:
 
 
 def _describe(plan: ChildConfinement) -> list[Mechanism]:
-    """Return what holds a child once `apply` has returned, and what the host has told us is missing."""
+    """Return what holds a child once `apply` has returned, and what is missing by the host's words."""
     count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
     limits = (
         f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "

@@ -50,7 +50,7 @@ def variables(names: Any) -> list[str]:
 
 
 class Salvager(_IN_PYTHON):  # type: ignore[misc]
-    """Loads one pickle after the other; `errors` tell why the last one has no value."""
+    """Loads one pickle after the other; `errors` say why the last one has no value."""
 
     dispatch: ClassVar[dict[int, Any]] = dict(_IN_PYTHON.dispatch)
 

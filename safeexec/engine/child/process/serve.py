@@ -206,7 +206,7 @@ class Server:
         return answer
 
     def _conclude(self, request: Any, done: m.StepDone) -> None:
-        """Add to the answer of a step what the whole process tells, and whether a checkpoint is due."""
+        """Add to the answer of a step the figures of the whole process, and whether a checkpoint is due."""
         guest, usage = self.guest, resource.getrusage(resource.RUSAGE_SELF)
         done.step, done.peak_kb = self._step, usage.ru_maxrss
         if caught.noted or guest.language.unseen:
@@ -279,7 +279,7 @@ class Server:
 
     def _copy_onto(self, control: int | None) -> tuple[bool, str]:
         """Make a checkpoint that freezes on `control`. Returns whether this is a runner that was resumed from it; and
-        why there is none, if so: the end of the socket tells that, too.
+        why there is none, if so: the end of the socket shows that, too.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
@@ -348,16 +348,16 @@ class Server:
     # Requests
 
     def _may_report(self) -> bool:
-        """Tell whether the socket is free: it belongs to the thread that runs a step, and then to a call of a tool."""
+        """Return whether the socket is free: it belongs to the thread that runs a step, then to a call of a tool."""
         return self.tools.is_open and _thread.get_ident() == self._thread and not self.tools.waiting
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """Tell that a progress bar of the guest moved."""
+        """Report that a progress bar of the guest moved."""
         if self._may_report():
             self.link.send(m.Progress(description, done, total))
 
     def _shown(self, display: m.DisplayData) -> None:
-        """Tell what the guest displayed."""
+        """Report what the guest displayed."""
         if self._may_report():
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
@@ -371,7 +371,7 @@ class Server:
         if file:
             namespace["__file__"] = file
         if request.shows:
-            self.guest.displays.tell = self._shown
+            self.guest.displays.report = self._shown
         try:
             given.begin(stdin, request.argv)
             yield
@@ -382,7 +382,7 @@ class Server:
                     del namespace["__file__"]
                 else:
                     namespace["__file__"] = own
-            self.guest.displays.tell = None
+            self.guest.displays.report = None
 
     def _install(self, request: m.Install) -> m.StepDone:
         functions = tool_functions(self.tools, request.tools)

@@ -87,7 +87,7 @@ def _fork_in_spite_of_signals() -> None:
 
 def _map_privately() -> None:
     """Make mappings private that are shared by default, which the filter refuses. Memory without a file would be shared
-    with forks, of which there are none here. A file is read as well by a private mapping; who would write to it is told
+    with forks, of which there are none here. A file is read as well by a private mapping; a writer gets the error
     what to do.
     """
     module: Any = sys.modules["mmap"]
@@ -114,8 +114,8 @@ def _map_privately() -> None:
 
 
 def _index_in_memory() -> None:
-    """Tell SQLite that there are no other processes. Else it maps a file that holds the index of a write-ahead log; now
-    the index lies in memory of its own, for all connections of this process.
+    """Set SQLite so that it knows of no other processes. Else it maps a file that holds the index of a write-ahead log;
+    now the index lies in memory of its own, for all connections of this process.
     """
     with contextlib.suppress(OSError, AttributeError):  # a build that does not show the functions of SQLite
         library = ctypes.CDLL(getattr(sys.modules["_sqlite3"], "__file__", None))

@@ -44,7 +44,7 @@ class Threads:
         after_import("concurrent.futures.thread", self._size_pools)
 
     def _size_pools(self) -> None:
-        """Let a pool that is not told its size take what may run, less one: asyncio ends its pool by a thread more.
+        """Let a pool without a size take what may run, less one: asyncio ends its pool by a thread more.
 
         Python's own choice, the number of processors and four, is beyond the limit on a large machine.
         """

@@ -40,7 +40,7 @@ _CODE: Final = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames
 def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
     """Return the number for what these names are bound to, and for the state of `random`; never 0."""
     number, builtins = 1, builtins_of(namespace)
-    # What a builtin of ours holds, `print` say, changes with what was sent: it is told by its place. `_` is a value.
+    # What a builtin of ours holds, `print` say, changes with what was sent: its place stands for it. `_` is a value.
     known = [namespace, builtins, *(value for name, value in builtins.items() if name != "_")]
     for part in _parts(known, [(name, namespace[name]) for name in names]):
         number = crc32(part, number)
@@ -50,8 +50,8 @@ def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
 
 
 def _parts(known: list[Any], root: Any) -> Iterator[bytes]:
-    """Yield what there is to say of an object and all that it leads to but `known`. An object that is met again is told
-    by its place.
+    """Yield what there is to say of an object and all that it leads to but `known`. An object that is met again is
+    given by its place.
     """
     met, kept, waiting = {identity(thing): index for index, thing in enumerate(known)}, known, [root]
     while waiting:

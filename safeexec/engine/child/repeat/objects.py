@@ -1,5 +1,5 @@
-"""Tells what an object is by where it comes from: a module that only computes, a class of a library, something of the
-program's; and whether it tells where it lies in memory, as addresses differ when a step is repeated.
+"""Finds what an object is by its origin: a module that only computes, a class of a library, something of the
+program's; and whether it shows its address in memory, as addresses differ when a step is repeated.
 
 Two ways lead from an address to what a program computes: the default `repr`, and the order of a set whose items take
 their hash from where they lie.
@@ -36,7 +36,7 @@ def computes(name: str) -> bool:
 
 
 def contents_of(module: ModuleType) -> list[int]:
-    """Return the identities of what is in a module: another list tells that somebody has patched it."""
+    """Return the identities of what is in a module: another list shows that somebody has patched it."""
     return list(map(identity, vars(module).values()))
 
 
@@ -114,7 +114,7 @@ def walk(namespace: dict[str, Any], roots: Iterable[Any], seen: set[int] | None 
         if kind in ATOMS or (at := identity(thing)) in seen:
             continue
         seen.add(at)
-        # The collector is not told of what is in an array of objects.
+        # The collector does not know what is in an array of objects.
         if len(seen) > MOST or len(waiting) > 10 * MOST or (kind is array and thing.dtype.hasobject):
             yield None
             return
@@ -176,7 +176,7 @@ _CONTAINERS: Final = (list, tuple, set, frozenset)
 
 
 def is_value(item: Any) -> bool:
-    """Tell whether the hash of a thing, or of what it holds, is surely the same wherever it lies. Costs up to 6 us."""
+    """Return whether the hash of a thing, or of what it holds, is the same wherever it lies. Costs up to 6 us."""
     kind = type(item)
     if kind in PLAIN:
         return True
@@ -199,7 +199,7 @@ def is_value(item: Any) -> bool:
 
 
 def _uses_values(method: Any, item: Any) -> bool:
-    """Tell whether a `__hash__` of the program's computes from values that the object holds, and from nothing else."""
+    """Return whether a `__hash__` of the program's computes from values that the object holds alone."""
     inside, code = instance_dict(item), method.__code__
     names, makes_text = _names_in(code)
     return not code.co_freevars and all(

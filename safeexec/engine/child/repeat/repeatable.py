@@ -269,7 +269,7 @@ class Repeatable:
         on, as no step has named them here.
         """
         flags, learnt = known
-        for name in Seen.__struct_fields__:  # of another version, which may not have told of it: as if it had been seen
+        for name in Seen.__struct_fields__:  # of another version, which may not have noted it: as if it had been seen
             setattr(self.seen, name, type(flags) is not dict or bool(flags.get(name, True)))
         for name in learnt:
             self._learn(name)
@@ -350,7 +350,7 @@ class Repeatable:
         return True
 
     def _judge_names(self, code: CodeType) -> bool:
-        """Tell whether each name computes wherever it stands. If not, it may where it stands: see `_judge_closely`."""
+        """Return whether each name computes wherever it stands. If not, it may where it is: see `_judge_closely`."""
         for name in code.co_names:
             if name not in self._plain:
                 if name in self._impure or self._is_doubtful_attribute(name):
@@ -466,8 +466,8 @@ class Repeatable:
         return known
 
     def _depends_on_addresses(self, changes: ChangesReport | None) -> bool:
-        """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
-        of a set that the step made and dropped. `changes` are those of the step.
+        """Return whether a string shows where an object of the program's lies, or the order of a set depends on it:
+        also of a set that the step made and dropped. `changes` are those of the step.
         """
         seen, namespace = self.seen, self._namespace
         values = [*namespace.values(), builtins_of(namespace).get("_")]

@@ -66,7 +66,7 @@ where it is taken (`process.determinism`).
 """
 OUTWARD_WORDS: Final = {"functools": _words("assigned updated"), "numpy": _words("where now today")}
 """Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time, or
-what has a name that a string tells.
+what has a name that a string gives.
 """
 UNTIMELY: Final = _words("__del__ __deepcopy__")
 """Methods that run at a time that no step decides, or are given addresses: `copy` gives those of what it has copied."""

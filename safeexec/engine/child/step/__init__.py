@@ -1,1 +1,1 @@
-"""One step in the child: run it, and tell what came of it."""
+"""One step in the child: run it, and report what came of it."""

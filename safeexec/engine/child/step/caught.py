@@ -60,7 +60,7 @@ _CALLS = {
 
 
 def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
-    """Return whether it is no name, or an address in digits, or this machine's own name, which files tell."""
+    """Return whether it is no name, or an address in digits, or this machine's own name, which is in files."""
     host = arguments[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
@@ -85,11 +85,11 @@ _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
 noted: dict[tuple[str, int], Refusal] = {}
-"""Refusals since the last time that `take` told them: message and line → report."""
+"""Refusals since the last call of `take`: message and line → report."""
 
 
 def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
-    """Return what was refused since the last time, but for what `error`, the end of the step, tells already: of the
+    """Return what was refused since the last time, but for what `error`, the end of the step, says already: of the
     same call, though it may say a path, too.
     """
     for refused, line in language.unseen:  # names in whose place `getattr` gave its default
@@ -111,7 +111,7 @@ def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
 
 
 def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
-    """Return what tells whether a path that a program spells lies outside of all that this child may open."""
+    """Return a test for whether a path that a program spells lies outside of all that this child may open."""
     open_here = ("/dev/", *_code(plan))
 
     def is_closed(path: str) -> bool:

@@ -82,7 +82,7 @@ class Displays:
         """Figures that it left open, unshown: the current one stays so for the next step, which closes the others."""
         self.in_use = False
         """True once there may be something to show besides a step's value: by `display`, or by matplotlib."""
-        self.tell: Callable[[DisplayData], None] | None = None
+        self.report: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes, but not of the step's value."""
 
     def display(
@@ -99,8 +99,8 @@ class Displays:
         """
         if clear:
             self._forget_shown()
-            if self.tell is not None:
-                self.tell(DisplayData({}, update=clear == "wait"))
+            if self.report is not None:
+                self.report(DisplayData({}, update=clear == "wait"))
         if display_id is True:
             display_id = os.urandom(16).hex()  # of no generator that guests or forks share
         name = str(display_id)[:_ID_CHARACTERS] if display_id else None
@@ -223,7 +223,7 @@ class Displays:
         except Exception:  # the value still has its repr
             return
         if data:
-            self._add(data, tell=False)
+            self._add(data, report=False)
 
     def _drawn_as(self, value: Any) -> dict[str, Any]:
         try:
@@ -236,7 +236,7 @@ class Displays:
         return data
 
     def _add(
-        self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, tell: bool = True
+        self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, report: bool = True
     ) -> None:
         self.in_use = True
         replaced = [place for place, shown in enumerate(self._shown) if update and shown.display_id == display_id]
@@ -266,8 +266,8 @@ class Displays:
                 self._shown[place] = display
             if not replaced:
                 self._shown.append(display)
-            if self.tell is not None and tell:
-                self.tell(display)
+            if self.report is not None and report:
+                self.report(display)
 
 
 def _is_empty(figure: Any) -> bool:

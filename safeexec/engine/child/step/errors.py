@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_HINT = 600
 FRAMES, FRAME_VARIABLES = 30, 100
-"""Functions, and variables of each, that an error tells of."""
+"""Functions, and variables of each, in an error."""
 FUNCTION = 0x02
 """`inspect.CO_NEWLOCALS`: the code of a function, and not of a module."""
 PLUGIN = "<plugin "

@@ -42,7 +42,7 @@ def outcome_of(error: BaseException) -> m.StepOutcome:
 
 
 def brief_report(error: BaseException) -> m.ErrorReport:
-    """Return type, message and line, without the modules that tell the rest. Runs no code of the exception's own."""
+    """Return type, message and line, without the modules that report the rest. Runs no code of the exception's own."""
     words = " ".join(part for part in args_of(error) if type(part) is str)
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's

@@ -29,7 +29,7 @@ def without_fence(source: str) -> str:
     if ends:
         last = next((end for end in ends if _AFTER.match(body, end.end())), None)  # a text in it may hold others
         if last is None:
-            return source  # there is more: whoever sent it is told
+            return source  # there is more: the error says so
         body = body[: last.start()]
     at = opened.start("mark")
     if indent := at - source.rfind("\n", 0, at) - 1:

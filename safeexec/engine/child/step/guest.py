@@ -1,4 +1,4 @@
-"""One step in the session's namespace: compile, run, and tell what came of it."""
+"""One step in the session's namespace: compile, run, and report what came of it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Guest:
         self.lost: set[str] = set()
         """Names that a restore took away; a NameError about one of them says so."""
         self.tells_frames = False
-        """True if an error of the step that runs tells the variables of the functions that were running."""
+        """True if an error of the step that runs holds the variables of the functions that were running."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
         self.exit_functions: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
@@ -162,7 +162,8 @@ class Guest:
 
     def _watch_exit_functions(self) -> None:
         """Note what a step registers with atexit. A session has no end at which it could run: its process waits for the
-        next step, and is killed. A step with a standard input is a program, and runs it at its end; another one tells.
+        next step, and is killed. A step with a standard input is a program, and runs it at its end; another one
+        reports.
         """
         to_register, to_unregister = atexit.register, atexit.unregister
 

@@ -218,7 +218,7 @@ class Streams:
         """Standard output below its stream."""
         self.warnings = RepeatedWarnings()
         self.printed: bytes | None = None
-        """The output of the step that has ended, as `Log.finish` tells it."""
+        """The output of the step that has ended, as `Log.finish` returns it."""
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
         libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))
@@ -272,12 +272,12 @@ class Streams:
             self.install()
 
     def empty(self) -> None:
-        """Forget what the last step printed: nobody is told."""
+        """Forget what the last step printed: nobody gets it."""
         self.log.empty()
         os.lseek(2, 0, os.SEEK_SET)
 
     def position(self) -> tuple[int, int, int]:
-        """Tell how far the step has printed: where both areas of standard output and standard error end by now."""
+        """Return how far the step has printed: where both areas of standard output and standard error end by now."""
         try:
             self.stdout.flush()
             self.stderr.flush()
@@ -341,7 +341,7 @@ class Streams:
             except UnicodeEncodeError:
                 data = None
             if data is None:
-                streams.stdout.write(text)  # behind the clause: what is raised in it would tell of this attempt, too
+                streams.stdout.write(text)  # behind the clause: what is raised in it would name this attempt, too
                 return
             if log.memory[log.watched]:
                 log.notice()

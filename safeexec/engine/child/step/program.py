@@ -139,7 +139,7 @@ def _compile_text(source: str, filename: str, flags: int) -> CompiledStep | None
             compile_code(last, filename, "exec", flags)
         return CompiledStep(compile_code(source, filename, "exec", flags), None)
     except (SyntaxError, ValueError):
-        return None  # a mistake, or not so simple after all: the parser of the whole text will tell
+        return None  # a mistake, or not so simple after all: the parser of the whole text will say
 
 
 _NO_EXPRESSION: Final = re.compile(
@@ -310,7 +310,7 @@ class Language:
         self.remember: Callable[[str, str], None] = forget_source
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self.unseen: list[tuple[Exception, int]] = []
-        """Refusals in whose place the program got a default, and their lines. Who tells of them empties it."""
+        """Refusals in whose place the program got a default, and their lines. Who reports them empties it."""
 
     def install(self, namespace: dict[str, Any]) -> None:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
@@ -338,7 +338,7 @@ class Language:
         return None
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
-        """Refuse to open, before a step runs, the paths that `is_closed` tells."""
+        """Refuse to open, before a step runs, the paths for which `is_closed` is true."""
 
     def judge_with_input(self) -> ProgramJudge | None:
         """Return the judge of a step that may read its standard input."""

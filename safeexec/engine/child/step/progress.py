@@ -34,7 +34,7 @@ class ProgressBars:
         after_import("tqdm.notebook", _take_over_notebook)
 
     def _take_over(self) -> None:
-        """Let bars draw nothing, and tell the last state of each when it is closed."""
+        """Let bars draw nothing, and report the last state of each when it is closed."""
         kind: Any = sys.modules["tqdm.std"].tqdm
         close = kind.close
 

@@ -313,7 +313,7 @@ def _explained(message: str, start: int, query: str, frames: Mapping[str, Any], 
         at = _offset(statement, int(place[1]), place[2], len(place[3]) - len(f"LINE {place[1]}: "))
         message = message[: place.start()] + message[place.end() :]
     else:
-        missing = _MISSING_FILE.search(message)  # DuckDB does not tell where
+        missing = _MISSING_FILE.search(message)  # DuckDB does not say where
         at = statement.find(f"'{missing[1]}'") if missing is not None else -1
         at = None if at < 0 else at
     candidates = _CANDIDATES.search(message)

@@ -120,7 +120,7 @@ def rule_of(group: str) -> str:
 
 
 class KernelRefusal(NamedTuple):
-    """A refusal by the kernel, as it is told."""
+    """A refusal by the kernel, as it is reported."""
 
     message: str
     rule: str
@@ -390,7 +390,7 @@ def _path_of(error: BaseException) -> str | None:
 
 
 def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """Tell what `isinstance` tells, which would ask a guest's `__class__`."""
+    """Return what `isinstance` does, which would call a guest's `__class__`."""
     return issubclass(type(error), kinds)
 
 

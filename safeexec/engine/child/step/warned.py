@@ -75,7 +75,7 @@ class RepeatedWarnings:
             return
         try:
             out.write(text)
-        except OSError:  # as the original: there is nowhere to tell it
+        except OSError:  # as the original: there is nowhere to report it
             return
 
     def begin(self) -> None:

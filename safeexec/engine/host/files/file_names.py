@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
 
 MAX_DEPTH = 32
-"""Directories in each other, in a name that the host asks for."""
+"""Directories in each other, in a name that the host gives."""
 MAX_NAME = 255
 """Bytes of one component of a path, as Linux has it."""
 
 
 def path_of(name: str, *, new: bool = False) -> str:
-    """Return what a file is called that is asked for as `name`; that of a `new` one must be printable. Raises
+    """Return the name of the file that the host calls `name`; that of a `new` one must be printable. Raises
     `WorkspaceError` for a name outside, TypeError.
     """
     if not isinstance(name, str):

@@ -25,7 +25,7 @@ _NO_MARK = FileMark(0, 0, 0, 0)
 
 
 class Entry(NamedTuple):
-    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is the same."""
+    """One path of a snapshot. `stored` is where its bytes lie; `mark` shows whether the living file is the same."""
 
     mode: int
     mark: FileMark

@@ -3,7 +3,7 @@
     magic · length of the header · header (msgpack) · files · payload · SHA-256 of all that comes before
 
 Unpickling is running code: whoever restores a state runs it, under the policy of the sandbox that it is restored in,
-and held by the kernel. The sum tells a damaged file. (Files of before 0.10 have a keyed one, which nobody checks any
+and held by the kernel. The sum shows a damaged file. (Files of before 0.10 have a keyed one, which nobody checks any
 more.)
 """
 
@@ -36,7 +36,7 @@ MAGIC = b"safeexec-state-2\n"
 _KEYED = b"safeexec-state-1\n"
 """The beginning of files of before 0.10."""
 NAMES = 10_000
-"""Names that a header tells of at most."""
+"""The most names in a header."""
 _LENGTH = Struct("<Q")
 _HEADER_CAP = 16 << 20
 _SUM = 32

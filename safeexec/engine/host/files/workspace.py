@@ -66,7 +66,7 @@ class Workspace:
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     def _of_host(self) -> contextlib.AbstractContextManager[int]:
-        """Enter it for a descriptor of the directory, for files that the host asks for. Raises `WorkspaceError`."""
+        """Enter it for a descriptor of the directory, for files that the host names. Raises `WorkspaceError`."""
         try:
             return tree.held(tree.reached(self.path, partial(os.open, flags=tree.LISTABLE)))
         except OSError as error:

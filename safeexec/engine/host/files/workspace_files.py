@@ -26,7 +26,7 @@ from safeexec.results import FileChange
 from safeexec.untrusted.below import read_descriptor, replace_file
 
 NAME_CHARACTERS = 4096
-"""The most characters of a name that is told: the kernel takes no longer path."""
+"""The most characters of a name: the kernel takes no longer path."""
 MAX_BYTES = 64 << 20
 """The most bytes of one file that is read or written, where the caller says no other bound."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
@@ -41,7 +41,7 @@ _REASONS = {
 
 
 class FileMark(NamedTuple):
-    """Tells whether a file is still the same. The last time is the kernel's: setting the other back hides nothing."""
+    """Shows whether a file is still the same. The last time is the kernel's: setting the other back hides nothing."""
 
     inode: int
     size: int

@@ -1,6 +1,6 @@
 """One process of the sandbox as the host sees it: a socket, a pidfd, a place in the conversation.
 
-Whatever arrives is untrusted. Who sent it is told by the kernel (`SCM_PIDFD`, `SCM_CREDENTIALS`), never by the message.
+Whatever arrives is untrusted. Who sent it the kernel says (`SCM_PIDFD`, `SCM_CREDENTIALS`), never the message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHUNK = 32 << 10
 SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
 EXITING_SECONDS = 0.0001
-"""How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
+"""How often to look whether a process that was killed runs no more. Mostly it does not at the first look."""
 NO_CLOCK = -1
 """A clock that the kernel does not know."""
 TOKEN = os.urandom(8)
@@ -99,7 +99,7 @@ class Channel:
         return self._conversation.state in AT_WORK
 
     def all_read(self) -> bool:
-        """Tell whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From
+        """Return whether all that has arrived has been read, so that `at_work`, if read after this, is true to it. From
         any thread.
         """
         try:
@@ -212,7 +212,7 @@ class Channel:
             self.socket.shutdown(socket.SHUT_RD)
 
     def wait_ready(self, deadline: float) -> Core[m.Ready | None]:
-        """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not
+        """Wait for the `Ready` of a process that comes up: one that resumes, or a spare. None if it does not
         come by the deadline. The process is given up then, and when the caller is interrupted.
         """
         try:

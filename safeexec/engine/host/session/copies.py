@@ -37,7 +37,7 @@ class Copies:
         self.next: Copy | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.undiscovered = False
-        """True while there may be copies whose process the host does not know. Asked only while there is no runner."""
+        """True while there may be copies whose process the host does not know. Meant for times without a runner."""
         self._limits = policy.limits
         self._gate = gate
 

@@ -54,7 +54,7 @@ class Copy(Struct, eq=False):
     created: float = field(default_factory=monotonic)
     users: int = 1
     ordered: bool = False
-    """True once the process was told to make it: what freezes on its control socket counts."""
+    """True once the process was sent the command to make it: what freezes on its control socket counts."""
     channel: Channel | None = None
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
@@ -197,7 +197,7 @@ def own_bytes(pid: int) -> int:
     no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is
     gone.
     """
-    import psutil  # 15 ms, once: to tell what checkpoints hold, which no run of a step does
+    import psutil  # 15 ms, once: for the memory of checkpoints, which no run of a step reads
 
     try:
         return int(psutil.Process(pid).memory_full_info().uss) + processes.shared_memory(pid)

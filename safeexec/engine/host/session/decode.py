@@ -96,7 +96,7 @@ _kept: list[bytearray] = []
 
 
 def error_info(report: m.Refusal) -> ErrorInfo:
-    """Return an error as the child tells it, or a refusal that its code has caught, each text cut."""
+    """Return an error as the child reports it, or a refusal that its code has caught, each text cut."""
     diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
     return ErrorInfo(
         type=one_line(report.type, 200),
@@ -128,12 +128,12 @@ def content_bytes(done: m.StepDone) -> int:
     reports = list[m.Refusal](done.refusals)
     if done.error is not None:
         reports += done.error, *done.error.diagnostics
-    told = sum(len(one.message) + len(one.source_line) + len(one.traceback) + len(one.hint or b"") for one in reports)
-    return told + sum(len(data) for one in done.displays for data in one.data.values())
+    size = sum(len(one.message) + len(one.source_line) + len(one.traceback) + len(one.hint or b"") for one in reports)
+    return size + sum(len(data) for one in done.displays for data in one.data.values())
 
 
 def contents_of(done: m.StepDone, limits: Limits) -> dict[str, Any]:
-    """Return what few steps tell and may be large, as fields of a result. Costs 0.4 us for each half of a character."""
+    """Return fields of a result that few steps have and that may be large. Costs 0.4 us for half of a character."""
     return {
         "error": None if done.error is None else error_of(done.error, done.outcome, limits),
         "displays": displays(done.displays),
@@ -143,13 +143,13 @@ def contents_of(done: m.StepDone, limits: Limits) -> dict[str, Any]:
 
 def changes_of(report: m.ChangesReport) -> Changes:
     """Return the names that a step touched, within the bounds of the message."""
-    told = report.descriptions
+    described = report.descriptions
     groups = report.created, report.changed, report.deleted
-    if not "".join((*groups[0], *groups[1], *groups[2], *told, *told.values())).isprintable():
+    if not "".join((*groups[0], *groups[1], *groups[2], *described, *described.values())).isprintable():
         groups = tuple([one_line(name) for name in group] for group in groups)  # type: ignore[assignment]
-        told = {one_line(name): one_line(description) for name, description in told.items()}
+        described = {one_line(name): one_line(description) for name, description in described.items()}
     created, changed, deleted = map(tuple, groups)
-    return Changes(created, changed, deleted, told)
+    return Changes(created, changed, deleted, described)
 
 
 def variables_of(rows: list[m.VariableData]) -> list[Variable]:

@@ -36,7 +36,7 @@ class Memory(Struct, eq=False, gc=True):
     state_number: int = 0
     """The number by which a store knows it; 0: not at all, or that of a new child."""
     digest: int = 0
-    """A number for all that its variables hold, which a process that rested has told; 0: not known."""
+    """A number for all that its variables hold, from a process that rested; 0: not known."""
 
 
 FRESH: Final = Memory()
@@ -65,7 +65,7 @@ class State(Struct, eq=False, gc=True):
 
     The two ways are two fields, as each leaves out what the other needs. `undo_to` is the state before the step that
     led here, whatever it is made of, so it goes over every step; it is `UNREACHABLE` where that cannot be had, which a
-    rollback must tell. `kill_to` is the next state that has a copy of its own, or a new child's, be it an earlier
+    rollback must report. `kill_to` is the next state that has a copy of its own, or a new child's, be it an earlier
     version of this one, and leaves out what is lost.
     """
 
@@ -481,7 +481,7 @@ class CopyDecision:
     def __init__(self, history: History[Any]) -> None:
         self._history = history
         self.looked_at = False
-        """True if the process was asked for what only code of the program may know how to show, which may change it."""
+        """True if the process showed a value by the program's own code, which may have changed the state."""
         self.resumed = False
         """True if the process was resumed from a copy, which may hold classes of the steps before it."""
         self._defines = False
@@ -495,7 +495,7 @@ class CopyDecision:
         """Note whether a step of this source may make a class. Returns whether the state after it is to have a copy."""
         # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
         self._defines = self._defines or b"class" in source or b"type(" in source
-        if self.looked_at and self.may_have_changed():  # asked first: a call less in each step
+        if self.looked_at and self.may_have_changed():  # tested first: a call less in each step
             return True
         return not self.repeats or self._history.current.memory.size > MOST_BYTES
 

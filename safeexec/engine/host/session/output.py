@@ -3,7 +3,7 @@
 The host makes the files (memfds) in their full size, seals that, and hands them down; it reads at any time without
 asking the child. The child may write there what it likes, also through C code: it is text of unknown origin, and
 bounded here. How much a step has written is where the position of the open file is, which both sides share. A guest may
-move it: then it tells less or other text than it wrote, and holds no more.
+move it: then it shows less or other text than it wrote, and holds no more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Position = tuple[int, int]
 """The end of a stream at a moment: in the first area of its file, and in the second, which is all of a plain file."""
 _HUGE_PAGE = 2 << 20
 """The most memory that the kernel gives a file at a time: of fewer NULs nobody knows whether they were written."""
-_PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE, which wants FALLOC_FL_KEEP_SIZE
+_PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE, which needs FALLOC_FL_KEEP_SIZE
 _SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _HOLE = re.compile(rb"\0(?!\x01[0-9a-f]{8}\x02)")
 """A NUL that does not begin a mark."""
@@ -135,7 +135,7 @@ class OutputFile:
         return text if len(data) - len(text) <= _HUGE_PAGE else data  # or a guest could have us read them at each look
 
     def position(self) -> Position:
-        """Return where it ends now. The second area is asked first: the first then has all that comes before."""
+        """Return where it ends now. The second area is read first: the first then has all that comes before."""
         mark = self.mark()
         return self._start + len(self._python_text(self._start)), mark
 

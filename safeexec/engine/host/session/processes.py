@@ -1,6 +1,6 @@
 """The processes of one session: the one that runs and the frozen copies, and what goes with them.
 
-Which copy leads where is told by the history, without processes; `restorer` has the session come to such a state.
+Which copy leads where the history knows, without processes; `restorer` has the session come to such a state.
 """
 
 from __future__ import annotations
@@ -410,7 +410,7 @@ class SessionProcesses:
             self.workspace.disown()
         self.output.close()
 
-    # What a watcher asks
+    # The interface of the watch
 
     def runner_pid(self) -> int | None:
         """Return the process that runs steps, if there is one."""
@@ -432,8 +432,8 @@ class SessionProcesses:
         return self.copies.discover()
 
     def runner_died(self) -> bool:
-        """Tell whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
-        branches.
+        """Return whether the runner is dead, and copies that it left may be unknown yet. Called from the threads of
+        other branches.
         """
         runner = self.runner
         if runner is None or runner.channel.pidfd < 0:

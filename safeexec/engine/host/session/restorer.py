@@ -1,6 +1,6 @@
 """How a session comes to a state: back to one that it was in, or on from a copy that another session has.
 
-Which copies and steps lead to a state is told by the history, without processes; here they are resumed and repeated.
+Which copies and steps lead to a state the history knows, without processes; here they are resumed and repeated.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Restorer:
         return ready
 
     def _wake(self, channel: Channel, copy: Copy, directory: str | None, lost_names: list[str]) -> Core[None]:
-        """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session made the
+        """Let a process that was resumed from `copy` go on: in `directory`; and where another session made the
         copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says so.
         """
         processes = self._processes
@@ -180,7 +180,7 @@ class Restorer:
         return False
 
     def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[bool]:
-        """Do the steps of the journal once more, in the process that has just come up. Tells whether each came out as
+        """Do the steps of the journal once more, in the process that has just come up. Returns whether each came out as
         it did the first time, and all together to the same `digest`. Nobody hears of what they print or show.
         """
         runner, deadline = self._processes.runner, monotonic() + patient(REPEAT_SECONDS)
@@ -197,7 +197,7 @@ class Restorer:
         return False
 
     def repeat_stored(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
-        """Do steps that a store has kept once more, in a process that has just come up. Tells whether each came out
+        """Do steps that a store has kept once more, in a process that has just come up. Returns whether each came out
         as it did. `entropy`: of the process that did them first, if this is the beginning.
         """
         processes = self._processes

@@ -1,4 +1,4 @@
-"""One process that runs steps, as the host drives it: asked, answered, watched, ended."""
+"""One process that runs steps, as the host drives it: sent commands, watched, ended."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Runner(Struct, eq=False):
     def pid(self) -> int | None:
         return self.channel.pid
 
-    # Asking
+    # Commands
 
     def ask(self, request: Struct, kind: type, seconds: float | None = None, fds: tuple[int, ...] = ()) -> Core[Any]:
         """Send a request and return the answer. Raises `Gone`, and `ProtocolError` for another one, or none in time."""

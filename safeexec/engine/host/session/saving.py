@@ -79,7 +79,7 @@ class Saving:
             return answer
 
         try:
-            answer = yield from self._supervisor.tell(bind)
+            answer = yield from self._supervisor.change(bind)
         except (Gone, ProtocolError) as error:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:

@@ -106,7 +106,7 @@ class SessionCore:
         self.watched = WatchedSession(self)
         self.files.room = self.watched.room
 
-    # What others ask of it
+    # The interface of other modules
 
     @property
     def label(self) -> str | None:
@@ -127,7 +127,7 @@ class SessionCore:
 
     @property
     def untold_cpu(self) -> float:
-        """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
+        """CPU seconds that no result has reported, as of the last look: of threads that a step has left running, of
         variables that were described, of commands whose callers left.
         """
         return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu) + self.files.untold_cpu

@@ -1,4 +1,4 @@
-"""Processes that wait for sessions: made, or resumed, before anybody asks for them."""
+"""Processes that wait for sessions: made, or resumed, before one needs them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Spares:
         try:
             self._waiting.append(ask())
         except (OSError, SandboxError):
-            pass  # no room, or no descriptor left: the session that needs a child is told so
+            pass  # no room, or no descriptor left: the session that needs a child fails with that
         finally:
             self._asking.release()
         self._end()  # if they were closed meanwhile, nobody else will

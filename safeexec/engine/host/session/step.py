@@ -90,17 +90,17 @@ class Step(Struct, eq=False):
     """Seconds before it in which its process was brought back."""
     value: Any = None
     _contents: dict[str, Any] = {}
-    """The fields of its result that it has told itself and that may be large."""
+    """The fields of its result that it reported itself and that may be large."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
     files: Any = None
     """The files of the state after it."""
     marks: Marks = {}
-    """The marks of these files, to tell what has changed."""
+    """The marks of these files, by which changes are found."""
     wall: float = 0.0
     cpu: float = 0.0
     peak: int = 0
-    """Bytes that its process held at most, of one that the host ends; the child tells of another."""
+    """Bytes that its process held at most, of one that the host ends; the child reports that of another."""
     in_tool: bool = False
     """True while a host tool runs: until it returns, the step's caller does not see a verdict."""
     listening: bool = False
@@ -124,7 +124,7 @@ class Step(Struct, eq=False):
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
             if copy_socket is not None:
-                # Only without an end of our own does the other one tell that all who had it have ended.
+                # Only without an end of our own does the other one show that all who had it have ended.
                 copy_socket.close()
         if given is not None:
             given.sent()
@@ -238,7 +238,7 @@ class Step(Struct, eq=False):
                 look = watch.next_look()
 
     def _may_show(self, size: int) -> bool:
-        """Return whether a listener is told of one thing more, with `size` bytes of data."""
+        """Return whether a listener hears of one thing more, with `size` bytes of data."""
         self._shown_bytes += EVENT_BYTES + size
         return self._shown_bytes <= SHOWN_BYTES
 
@@ -302,7 +302,7 @@ class Step(Struct, eq=False):
 
     def _stream(self) -> None:
         """Pass on the lines that have come. Not if a display has come, too: what was printed before goes with it."""
-        # Where the streams end is asked first: a display that comes after is then behind all that is told here.
+        # Where the streams end is read first: a display that comes after is then behind all that is passed on here.
         ends = [file.position() for file, _ in self._streams]
         if not self._runner.channel.all_read():
             return
@@ -311,11 +311,11 @@ class Step(Struct, eq=False):
                 for hear in ears:
                     self._notify(hear, text)
 
-    def _notify(self, hear: Callable[..., object], *told: Any) -> None:
+    def _notify(self, hear: Callable[..., object], *news: Any) -> None:
         """Call a listener, which may take as long as it likes."""
         self.listening = True
         try:
-            hear(*told)
+            hear(*news)
         finally:
             self.listening = False
 
@@ -332,9 +332,9 @@ class Step(Struct, eq=False):
                     self._notify(hear, text)
 
     def where(self) -> Core[Place]:
-        """Return where its code is: asked before it is killed, and after the state before it has got its copy."""
+        """Return where its code is: read before it is killed, and after the state before it has got its copy."""
         yield from self.secure(SECURE_SECONDS)
-        self.peak = processes.peak_memory(self._runner.pid)  # before the kill: a zombie has no memory to tell of
+        self.peak = processes.peak_memory(self._runner.pid)  # before the kill: a zombie has no memory
         verdict, room = self.verdict, self.watch.room
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
@@ -348,10 +348,10 @@ class Step(Struct, eq=False):
         return place
 
     def verdict_on_death(self, error: Exception) -> Core[Verdict]:
-        """Return how its process ended, by what the kernel and the process itself tell of that."""
+        """Return how its process ended, by what the kernel and the process itself say of that."""
         self.wall, self.cpu = self.watch.spent()
         channel, exited = self._runner.channel, None
-        # The kernel closes the files of a process that dies, its socket among them, before the pidfd tells of the end.
+        # The kernel closes the files of a process that dies, its socket among them, before the pidfd shows the end.
         if not (yield from channel.wait_ended(monotonic() + 0.2)):
             reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
         else:
@@ -415,7 +415,7 @@ class Step(Struct, eq=False):
 
 
 def death(status: int | None) -> str:
-    """Tell how a process ended, in words. `status`: as `os.waitpid` gives it; None where the kernel does not know."""
+    """Return how a process ended, in words. `status`: as `os.waitpid` gives it; None where the kernel does not know."""
     if status is None:
         return "killed, or crashed in C code"
     if os.WIFSIGNALED(status):

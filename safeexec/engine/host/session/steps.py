@@ -85,7 +85,7 @@ class Steps:
         self.plugin_source = b""
         """The source of the plugin that is loaded."""
         self.told_cpu = 0.0
-        """CPU seconds that results have told of."""
+        """CPU seconds that results have reported."""
         # Of the step that runs
         self.toolbox: ToolAnswers = self.sandbox.toolbox
         """Answers its calls."""
@@ -166,7 +166,7 @@ class Steps:
         return self._reported(text, result)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
-        """Take in a step that is not sent. It counts, and is told, as any other that the policy rejects."""
+        """Take in a step that is not sent. It counts, and is reported, as any other that the policy rejects."""
         if self.supervisor.state is not IDLE:
             yield from self.supervisor.finish_interrupted()
         self.number += 1
@@ -176,7 +176,7 @@ class Steps:
         return self._reported(text, Result(outcome="rejected", error=refusal, step=self.number))
 
     def _reported(self, source: bytes | None, result: Result, call: str | None = None) -> Result:
-        """Return the result of a step as its caller is told it: with what happened while nobody used the session.
+        """Return the result of a step as its caller gets it: with what happened while nobody used the session.
         The observer hears of it where it has a `source`, which was run as a whole, or by a `call` of what it defines.
         """
         self.told_cpu += result.usage.cpu_ms / 1000
@@ -415,7 +415,7 @@ class Steps:
         ):
             runner.channel.kill()
 
-    # What its tools see, beside attributes above
+    # The interface of tools, beside attributes above
 
     @property
     def tool_records(self) -> ToolLog:
@@ -449,7 +449,7 @@ class Steps:
         return f"{self.identity}-{self.number}-{self.calls_of_step + 1}"
 
     def secured(self) -> Core[None]:
-        """Wait until what its recording was told is written down, where there is one."""
+        """Wait until the records of its recording are written, where there is one."""
         if self.turns.recorder is not None:
             yield from self.turns.recorder.secured(intent=True)
 

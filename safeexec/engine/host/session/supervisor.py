@@ -1,4 +1,4 @@
-"""Keeps a process ready for the steps of a session, asks it, and restores the state when the process is lost; what
+"""Keeps a process ready for the steps of a session, sends it questions, and restores the state when it is lost; what
 happens in a step, and in which order, is in `steps.py`. The sources of the steps are kept here too: for tracebacks of
 those that are killed, and for the names that an undone one had bound.
 """
@@ -52,7 +52,7 @@ NEW: Final = "new"
 IDLE: Final = "idle"
 """Its process waits for a request."""
 ASKING: Final = "asking"
-"""Its process was asked something, or told of a change: the answer has to be taken in."""
+"""Its process was sent a question or a change: the answer has to be taken in."""
 STEPPING: Final = "stepping"
 """Its process was given a step that is neither part of the session yet nor undone."""
 RESTING: Final = "resting"
@@ -87,7 +87,7 @@ class Supervisor:
         self.tool_records = ToolLog()
         self.sources = Sources()
         self.marks: Marks = {}
-        """The workspace's files after the last step, to tell what the next one changes."""
+        """The workspace's files after the last step, with which those after the next one are compared."""
         self.notes_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
         self.restored = 0
@@ -97,7 +97,7 @@ class Supervisor:
         self.idle_violation: Verdict | None = None
         """The verdict on what the session did while no step ran: its process has been ended for it."""
         self.diverged = False
-        """True if steps were lost because a repetition came out otherwise, and no caller has been told."""
+        """True if steps were lost because a repetition came out otherwise, and no caller knows of it."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
@@ -135,7 +135,7 @@ class Supervisor:
         self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, streams, calls, self.woke)
         return self.doing
 
-    # Ending a step, and what the watch asks: from any thread
+    # Ending a step, and queries of the watch: from any thread
 
     def cancel(self, why: str = "the step was cancelled by the host") -> bool:
         """Stop the running step or command, or what runs under its limits. Returns whether there was one."""
@@ -159,7 +159,7 @@ class Supervisor:
 
     @property
     def forks_requested(self) -> int:
-        """How many processes its runner may have been asked to make, beside the copies that were promised."""
+        """The processes that its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.state is ASKING else 0
 
     # States
@@ -224,11 +224,11 @@ class Supervisor:
         self.transition(IDLE)
         return found
 
-    def tell(
+    def change(
         self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]], request: m.Assign | m.Remove | None = None
     ) -> Core[m.Done]:
-        """Have the process change its variables: another version of the state that the session is in. `ask` is given
-        the descriptors that go with what it asks: `request`, if that can be repeated.
+        """Change variables in the process: another version of the state that the session is in. `ask` is given
+        the descriptors that go with its message: `request`, if that can be repeated.
         """
         processes = self.processes
         runner = yield from self.ready_runner()
@@ -376,7 +376,7 @@ class Supervisor:
         """
         message, notes = yield from self._restore_after_death(when, error)
         self.notes_next += notes
-        self.diverged = False  # the exception tells it
+        self.diverged = False  # the exception says so
         raise (CheckpointError(message) if when else SandboxError(f"{message}; try again")) from None
 
     def _restore_after_death(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
@@ -442,8 +442,8 @@ class Supervisor:
             yield from self._compact()
 
     def _take_digest(self) -> Core[bool]:
-        """Have the process tell what its variables come to, for the one that will repeat the journal: each step
-        is compared by what it told, and that misses what lies deep in a container. False if the process died of it.
+        """Get the digest of the process's variables, for the one that will repeat the journal: each step
+        is compared by what it reported, which misses what lies deep in a container. False if the process died of it.
         """
         processes = self.processes
         memory, runner = processes.history.current.memory, processes.runner
@@ -456,7 +456,7 @@ class Supervisor:
 
     def _while_idle(self, when: str, work: Core[R]) -> Core[R | None]:
         """Do `work` with the process while the session is idle. None if no copy could be made, or the process died of
-        it, of which the next result tells.
+        it, which the next result reports.
         """
         try:
             return (yield from self._asking(work))

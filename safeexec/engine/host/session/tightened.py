@@ -65,7 +65,7 @@ def tightened(given: Policy, changes: Mapping[str, Any], place: str = "session()
 
 
 def own_limits(given: Limits, wanted: Limits) -> dict[str, Any]:
-    """Return the fields of `Spawn` that tell a child of a session by what it is held tighter than its sandbox: none
+    """Return the fields of `Spawn` with the limits by which a session is held tighter than its sandbox: none
     where it is not.
 
     The child lowers the limits of the kernel itself, before it reads anything: a root host without CAP_SYS_RESOURCE may

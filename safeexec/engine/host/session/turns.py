@@ -185,7 +185,7 @@ class Turns:
         return self._last.thread == threading.get_ident()
 
     def ended(self, session: TakesTurns) -> None:
-        """Tell those who follow the session that it is closed."""
+        """Notify those who follow the session that it is closed."""
         if self.effects is not None:
             self.effects.closed()
         if self.recorder is not None:

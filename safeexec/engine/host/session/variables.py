@@ -90,7 +90,9 @@ class Variables:
     def change(self, request: m.Assign | m.Remove) -> Core[None]:
         """Set or remove a variable. By whoever has a turn. Raises KeyError."""
         try:
-            answer = yield from self._supervisor.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds), request)
+            answer = yield from self._supervisor.change(
+                lambda runner, fds: runner.ask(request, m.Done, fds=fds), request
+            )
         except (Gone, ProtocolError) as error:
             yield from self._supervisor.restore_and_raise(error)
         if answer.problem:

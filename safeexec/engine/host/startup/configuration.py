@@ -1,4 +1,4 @@
-"""Tells a zygote, before it prepares itself, the policy as data, the plan for the kernel, what to import."""
+"""Makes the configuration of a zygote: the policy as data, the plan for the kernel, what to import."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SYMBOLIC_PRELOAD = (
 
 
 def configuration(policy: Policy, toolbox: Toolbox, root: WorkspaceRoot | None, packages: str | None) -> m.Configure:
-    """Return the message. `root` has the sandbox's workspaces, and is told whose they are; `packages` is where those
+    """Return the message. `root` has the sandbox's workspaces, with their owner; `packages` is where those
     lie that the policy requires. Raises `ProtectionError`.
     """
     programs: tuple[str, ...] = ()
@@ -109,16 +109,16 @@ def tell_uncompiled(names: Iterable[str]) -> None:
         return
     for name in names:
         spec = PathFinder.find_spec(name)
-        if spec is None or not spec.cached or os.path.exists(spec.cached) or spec.cached in _TOLD:
+        if spec is None or not spec.cached or os.path.exists(spec.cached) or spec.cached in _REPORTED:
             continue
-        _TOLD.add(spec.cached)
+        _REPORTED.add(spec.cached)
         logger.warning(
             "%s has no byte code, so every start of a sandbox compiles it anew; once: %s -m compileall -q %s",
             *(name, sys.executable, os.path.dirname(spec.origin or "")),
         )
 
 
-_TOLD: set[str] = set()
+_REPORTED: set[str] = set()
 
 
 def preloaded(policy: Policy) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ directory that a session works in, its workspace until the program changes it.
 _INPUT_LINKS = (("/dev/stdin", "/proc/self/fd/0"), ("/dev/fd", "/proc/self/fd"))
 """Not /dev/stdout and /dev/stderr: a program that opens one to write would empty the file of what it has printed."""
 _DEVICES = ("/dev/null", "/dev/urandom")
-"""Not /dev/zero: mapped shared it is memory that no size tells of."""
+"""Not /dev/zero: mapped shared it is memory that counts in no size."""
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _USERS = 256

@@ -55,7 +55,7 @@ def environment(policy: Policy | None, *, stored: bool = False) -> dict[str, str
 
 
 class Launched:
-    """A zygote process that has been started and told nothing yet."""
+    """A zygote process that has been started and has no configuration yet."""
 
     __slots__ = ("log", "pid", "pidfd", "socket")
 

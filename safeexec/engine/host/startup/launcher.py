@@ -1,4 +1,4 @@
-"""A zygote as the host sees it: configured once, then asked for children."""
+"""A zygote as the host sees it: configured once, then it makes children on request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ZygoteHandle:
         self._inner = -1
         self._given: tuple[int, ...] = ()
         self._commands = self.socket
-        """The socket on which commands are asked for."""
+        """The socket on which commands are requested."""
         self.proc = -1
         """The ``/proc`` that its children see, -1 where that is no concern."""
         self.gate = ForkGate(-1, -1)
@@ -53,7 +53,7 @@ class ZygoteHandle:
         processes.pass_identity(self.socket, True)
 
     def start(self, configure: m.Configure) -> Core[None]:
-        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its words if it cannot."""
+        """Configure the zygote and wait until it is ready. Raises `ProtectionError` with its words if it cannot be."""
         try:
             note_boot(0.0)  # until this one has said how long it took: the machine may be faster than for the last
             yield from self._send(configure)
@@ -87,7 +87,7 @@ class ZygoteHandle:
                     sent = to.send(rest) if handed else socket.send_fds(to, [rest], fds)
                     rest, handed = rest[sent:], True
                 except BlockingIOError:
-                    # Some 278 requests wait unread: hundreds of sessions were asked for at once.
+                    # Some 278 requests wait unread: hundreds of sessions were opened at once.
                     if not wait(Wait((to.fileno(),), deadline, writable=True)):
                         raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):.1f} s") from None
         except OSError as error:

@@ -101,8 +101,8 @@ class AnswersCalls:
         # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
         if steps.calls_of_step <= self._rules.max_calls + 1:
             outcome: Any = given.outcome
-            told, spent = given.error or given.note, (monotonic() - started) * 1e3
-            steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, told, spent))
+            problem, spent = given.error or given.note, (monotonic() - started) * 1e3
+            steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, problem, spent))
             steps.keep_answer(call, reply, outcome, deferred=tool.deferred)
         return reply
 

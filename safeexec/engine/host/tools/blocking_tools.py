@@ -90,7 +90,7 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 async def _end_calls() -> None:
     """Cancel what is under way, so that nobody waits for it any longer."""
-    await asyncio.sleep(0)  # a call that is cancelled before it begins would tell nobody
+    await asyncio.sleep(0)  # a call that is cancelled before it begins would reach nobody
     calls = asyncio.all_tasks() - {asyncio.current_task()}
     for call in calls:
         call.cancel()

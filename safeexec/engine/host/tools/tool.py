@@ -104,7 +104,7 @@ class Tool:
 
     def failure(self, error: Exception, outcome: Failed = "error", *, inside: bool = False) -> RelayedAnswer:
         """Return an exception of the host as the guest sees it: its builtin type and its message, never its traceback.
-        One that came from `inside` the function is told as one of this tool.
+        One that came from `inside` the function is reported as one of this tool.
         """
         is_key = isinstance(error, KeyError) and len(error.args) == 1
         text = _text(short_repr(error.args[0], _MESSAGE) if is_key else error)
@@ -122,14 +122,14 @@ class Tool:
 
     @staticmethod
     def refuses(error: Exception) -> bool:
-        """Tell whether Python, or a function written in C, raised this for the arguments: no line of a function ran."""
+        """Return whether Python, or a function in C, raised this for the arguments: no line of a function ran."""
         place = error.__traceback__
         while place is not None and place.tb_next is not None:
             place = place.tb_next
         return place is not None and place.tb_frame.f_code is contained.__code__
 
     @staticmethod
-    def told(error: Exception) -> str:
+    def error_text(error: Exception) -> str:
         """Return type and message of an exception of the host."""
         return ": ".join(filter(None, (type(error).__name__, _text(error))))
 

@@ -207,7 +207,7 @@ class Toolbox(AnswersCalls):
             except Later as later:
                 answer = later
             except Exception as error:
-                raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.told(error)}") from None
+                raise RefusedCall(f"{tool.name}(): the host's approval raised {tool.error_text(error)}") from None
             if isinstance(answer, Later):
                 raise PutOff("approval", answer)
             decided = decision(answer, f"the approval of {tool.name}()")

@@ -1,6 +1,6 @@
 """The type hints of host tools: what an argument of guest code is converted to, and what is said of one that cannot be.
 
-Guest code sees the hints as text. A class of the host says nothing there, so its shape is told too: ``Point: a dict
+Guest code sees the hints as text. A class of the host says nothing there, so its shape is shown too: ``Point: a dict
 with x: int, y: int = 0``.
 """
 

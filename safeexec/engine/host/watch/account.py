@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Limits
 
 MOST_UNORDERED_FORKS = 64
-"""Forks that nobody has asked for, of a session that may have none: in one step, or during one rest."""
+"""Forks that the host has not requested, of a session that may have none: in one step, or during one rest."""
 GROWTH_BYTES = 16 << 20
 """By how much a frozen copy may grow, which only waits."""
 WORKED_SECONDS = 0.25
@@ -30,13 +30,13 @@ EXACT_SECONDS = 1.0
 
 
 class OrderedProcesses(NamedTuple):
-    """The processes of a session that the host has asked for."""
+    """The processes of a session that the host has requested."""
 
     runner: int | None
     copies: Collection[int]
-    """The frozen copies that have told of themselves."""
+    """The frozen copies that have announced themselves."""
     promised: int
-    """How many more the runner has been asked for."""
+    """How many more are requested of the runner."""
 
 
 class Period(NamedTuple):
@@ -86,7 +86,7 @@ class Account:
         self._missed_cpu = 0.0
         """That of processes which no look has found: only the control group knows."""
         self._group_before: float | None = None
-        """CPU seconds that the control group had counted before the first look that asked it."""
+        """CPU seconds that the control group had counted before the first look at it."""
         self._unordered_forks = 0
         self._guests: list[Process] = []
         """Forks of guest code."""
@@ -235,7 +235,7 @@ class Subject:
         return True
 
     def ordered(self) -> OrderedProcesses:
-        """Return the processes that the host has asked for."""
+        """Return the processes that the host has requested."""
         return OrderedProcesses(None, (), 0)
 
     def period(self) -> Period:
@@ -262,7 +262,7 @@ class Subject:
         return None
 
     def check_files(self) -> Verdict | None:
-        """Return the verdict on files and streams: what its processes do not tell."""
+        """Return the verdict on files and streams, which its processes do not show."""
         return self.room.count()
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:

@@ -2,7 +2,7 @@
 
 A thread looks every 50 ms while any session is in use and every 250 ms otherwise. It takes 1 % of a core at most: with
 many sessions it looks more rarely. `rotation` says who is looked at, `account` what is too much. Nothing that a guest
-does can hold it up. It reads what the kernel tells and sends signals; what takes longer is done by whoever uses the
+does can hold it up. It reads the kernel's figures and sends signals; what takes longer is done by whoever uses the
 session next.
 """
 
@@ -137,7 +137,7 @@ class Accountant:
             subject.exceed(verdict, subject.account.processes_to_end())
 
     def _look_deeper(self, seconds: float) -> None:
-        """Look at what processes do not tell, of one session at least and for so many seconds of CPU time."""
+        """Look at files and streams, of one session at least and for so many seconds of CPU time."""
         began = thread_time()
         while self._owed and thread_time() - began <= seconds:
             subject = self._owed.popitem(last=False)[0]()

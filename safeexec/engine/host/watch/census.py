@@ -14,9 +14,9 @@ from msgspec import Struct
 from safeexec.engine.linux import processes
 
 LARGEST_RANGE = 1000
-"""Numbers that are asked for one by one. Where more were given out since the last look, listing is cheaper."""
+"""Numbers that are looked up one by one. Where more were given out since the last look, listing is cheaper."""
 LIST_SECONDS = 1.0
-"""How often all processes are listed although the numbers tell of every birth: in a container somebody else may make up
+"""How often all processes are listed although the numbers show every birth: in a container somebody else may make up
 what ``/proc/loadavg`` says.
 """
 
@@ -29,7 +29,7 @@ class Birth(NamedTuple):
 
 
 class Machine:
-    """Shows what the kernel tells of its processes, by ``/proc`` and its clocks. Every method answers for a process
+    """Shows the kernel's facts about processes, by ``/proc`` and its clocks. Every method answers for a process
     that has ended meanwhile. No right is needed but for `shares`.
     """
 
@@ -45,7 +45,7 @@ class Machine:
         self.resident: Callable[[int], int] = processes.anonymous_memory
         """Returns bytes in memory that no file backs."""
         self.headless: Callable[[int], bool] = processes.is_headless
-        """Tells whether threads go on though the first one has ended: nobody sees the memory of that process."""
+        """Return whether threads go on though the first one has ended: nobody sees the memory of that process."""
         self.shares: Callable[[int], int | None] = processes.proportional_memory
         """Returns bytes in memory, each page divided by its number of holders; None where nobody may ask. Slow."""
 
@@ -159,7 +159,7 @@ class Census:
 
 
 def owner_of(process: Process, members: dict[int, Process], known: dict[int, int]) -> int | None:
-    """Return whose a process is; `known`: the owners of those that the host asked for. None for orphans."""
+    """Return whose a process is; `known`: the owners of those that the host requested. None for orphans."""
     pid = process.pid
     for _ in range(len(members) + 1):
         if pid in known:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STEP_LOOK_SECONDS = 0.05
 """How often a running step looks at its clock and its output."""
 WHERE_SECONDS = 0.02
-"""How long a process may take to tell where its guest code is."""
+"""How long a process may take to report where its guest code is."""
 UNSCHEDULED_SECONDS = 0.5
 """How much longer it may take when the machine is so busy that the signal has not even been delivered. With six
 programs that compute on two cores, one process in 30 waited for more than 0.1 s.
@@ -41,7 +41,7 @@ _SHOWN = 200
 
 
 def timeout_of(policy: Policy, timeout: float | None) -> float:
-    """Return the limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises
+    """Return the limit of a step or a command in seconds: the caller's, or else the policy's own. Raises
     TypeError, `PolicyError`.
     """
     limits = policy.limits
@@ -162,7 +162,7 @@ class Watch(Struct, eq=False):
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
 
     def read_output(self) -> tuple[Printed, Printed]:
-        """Return what the streams hold, as a result tells it."""
+        """Return what the streams hold, as a result has it."""
         cap = self._limits.output_kb << 10
         stdout, stderr = self._outputs
         return stdout.text(cap), stderr.text(cap)

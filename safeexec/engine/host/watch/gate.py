@@ -1,8 +1,8 @@
 """No process of a sandbox forks without the host's permission: every fork waits in the kernel for the answer from here.
 
-The host announces the forks that it has asked for: a checkpoint after an answer, a runner from a copy, a child of the
+The host announces the forks that it has requested: a checkpoint after an answer, a runner from a copy, a child of the
 zygote. A fork that was not announced waits, which costs nothing, until the look at its session finds it: that is a
-verdict. It is never answered with an error: a guest asks 70,000 times a second, and each answer takes the host's time.
+verdict. It is never answered with an error: a guest tries 70,000 times a second, and each answer takes the host's time.
 
 The filter is the zygote's (`zygote.server`), and all children inherit it; commands come from a fork of the zygote that
 has none, as they may start what they like. A thread answers, since a checkpoint is made
@@ -46,7 +46,7 @@ class Fork(NamedTuple):
 
 
 class _Allowed(Struct):
-    """How many forks a process may still make, of those that the host has asked for."""
+    """How many forks a process may still make, of those that the host has requested."""
 
     announced: int = 0
     again: int = 0
@@ -75,7 +75,7 @@ class ForkGate:
             _thread.start_new_thread(self._serve, ())
 
     def announce(self, process: int | None, *, alone: bool = False) -> None:
-        """Let this process fork once more, as the host asks for it; `alone`: what was announced before is void."""
+        """Let this process fork once more, as the host requests it; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:
             return
         with self._lock:
@@ -102,7 +102,7 @@ class ForkGate:
             self._stopped.remove(lineage)
 
     def interrupted(self, lineage: int) -> None:
-        """Note that the host has stopped and continued a kernel session: a fork let go on then is asked for once more,
+        """Note that the host has stopped and continued a kernel session: a fork let go on then comes once more,
         however late that comes and whatever is announced until then.
 
         fork(2) starts over when a signal is pending. All others than these two the child blocks (`linux.fork`).
@@ -110,7 +110,7 @@ class ForkGate:
         if self._listener < 0:
             return
         with self._lock:
-            # What is announced and not let go on yet may have been asked for before the stop.
+            # What is announced and not let go on yet may have been requested before the stop.
             again = set()
             for pid, allowed in list(self._allowed.items()):
                 session = processes.session_of(pid)
@@ -158,11 +158,11 @@ class ForkGate:
             return [fork for fork in self._waiting.values() if fork.lineage == lineage]
 
     def waits(self, fork: Fork) -> bool:
-        """Return whether it still does: the host may have asked for it meanwhile."""
+        """Return whether it still does: the host may have requested it meanwhile."""
         return fork.id in self._waiting
 
     def kill(self, fork: Fork) -> None:
-        """End the process that wants to fork."""
+        """End the process that waits to fork."""
         try:
             pidfd = os.pidfd_open(fork.process)
         except OSError:
@@ -175,7 +175,7 @@ class ForkGate:
             os.close(pidfd)
 
     def release(self, process: int | None) -> None:
-        """Fail the waiting fork of a process that is about to be ended, so that it can tell where it was."""
+        """Fail the waiting fork of a process that is about to be ended, so that it can report where it was."""
         with self._lock:
             fork = self._of(process)
             if fork is not None:
@@ -236,7 +236,7 @@ class ForkGate:
         notify.answer(self._listener, fork.id)
 
     def _is_announced(self, process: int) -> bool:
-        """Return whether the host has asked for this fork; then it has asked for one fewer."""
+        """Return whether the host has requested this fork; then it has requested one fewer."""
         if process == self._zygote:
             return True
         allowed = self._allowed.get(process)

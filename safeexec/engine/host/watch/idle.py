@@ -1,6 +1,6 @@
 """A session that has been left alone for a while rests: it gives up its process, or memory that only the next step
 needs. After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more. A spare child
-that is missing is asked for.
+that is missing is requested.
 
 One thread per sandbox does all this. A session that does not answer holds up nothing but that of others.
 """

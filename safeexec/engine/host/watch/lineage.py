@@ -86,9 +86,9 @@ class Lineage:
         return {member.runner_pid() for member in list(self.sessions)}
 
     def room_for(self, most: int) -> Callable[[], bool]:
-        """Return a function that tells whether fewer than `most` processes of guest code are known to be alive."""
+        """Return a function that says whether fewer than `most` processes of guest code are known to be alive."""
 
-        weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
+        weak = weakref.ref(self)  # the thread that calls it keeps no sandbox alive
 
         def has_room() -> bool:
             if (lineage := weak()) is None:
@@ -114,7 +114,7 @@ class Lineage:
 
 
 class LineageMember(Protocol):
-    """A session, as far as the end of its processes needs it. Asked from the threads of other branches, too."""
+    """A session, as far as the end of its processes needs it. Called from the threads of other branches, too."""
 
     def runner_pid(self) -> int | None: ...
     def runner_died(self) -> bool: ...

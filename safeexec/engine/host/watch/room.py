@@ -5,8 +5,8 @@ does, by the descriptors and mappings of each process. An ordinary user's host m
 cannot be dumped; it still notices that the file system runs full.
 
 A count takes 0.1 to 3 ms and is made at the looks of `accountant`. A step whose workspace could be full before the
-next of these asks the file system meanwhile, which takes 2 us, and counts when that says that half of the room may be
-gone. So what is written beyond the limit is what can be written in a few milliseconds, not in 50.
+next of these reads the file system's figure meanwhile, which takes 2 us, and counts when by that half of the room may
+be gone. So what is written beyond the limit is what can be written in a few milliseconds, not in 50.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Room:
 
     @property
     def patience(self) -> float:
-        """For how long a process that has filled it may go on, to tell where it is: it fills a sixteenth more."""
+        """For how long a process that has filled it may go on, to report where it is: it fills a sixteenth more."""
         seconds = (self._limits.workspace_mb << 20) / 16 / RATE
         return seconds if seconds >= LEAST_SECONDS else 0.0
 

@@ -133,11 +133,11 @@ class WatchedSession(Subject):
             return None
         return Verdict(
             "timeout",
-            f"code of a step went on {limits.wall_seconds:g} s (limits.wall_seconds) after its end was told",
+            f"code of a step went on {limits.wall_seconds:g} s (limits.wall_seconds) after its end was reported",
         )
 
     def _unrequested_fork(self, session: Watchable) -> Verdict | None:
-        """Return the verdict on a fork that waits and that the host has not asked for. A process that is none of the
+        """Return the verdict on a fork that waits and that the host has not requested. A process that is none of the
         lineage's own, or only a frozen copy, is ended instead.
 
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces

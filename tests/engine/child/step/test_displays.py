@@ -21,7 +21,7 @@ def forms(shown: Displays, value: Any = None) -> list[dict[str, bytes]]:
 def test_an_update_takes_the_place_of_what_was_shown() -> None:
     shown = Displays()
     told: list[Any] = []
-    shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
+    shown.report = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
     handle = shown.display(1, display_id=True)
     shown.display("between")
     handle.update(2)
