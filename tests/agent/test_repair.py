@@ -173,6 +173,29 @@ def test_boundaries_are_named(shop: Path, tmp_path: Path) -> None:
     assert len(result.run.steps) >= len(CHEATS) and result.diff == ""
 
 
+def test_a_model_searches_and_undoes(shop: Path) -> None:
+    change = "print(replace_text('src/shop/pricing.py', '2 * amount', 'amount * 2'))\nprint(verify('As good'))"
+    steps = {
+        "print(search('amount', 'src'), search('no such text'))": (
+            "['src/shop/pricing.py:9: def double(amount):', 'src/shop/pricing.py:10: return 2 * amount'] []"
+        ),
+        "search('')": "the pattern is empty",
+        "read_file('src/shop/pricing.py', 0)": "lines count from 1",
+        "print(write_file('src/shop/__init__.py', ''))": "nothing has changed",
+        change: "No better than before: the changes are kept, but not committed",
+        "print(search('amount * 2'), undo(), undo())": (
+            "['src/shop/pricing.py:10: return amount * 2'] undone: src/shop/pricing.py there was nothing to undo"
+        ),
+        "print(search('amount * 2'), verify())": "[] The verification fails.\n",
+    }
+    result = repair(shop, *steps, verify=SCRIPT)
+    for step, shown in zip(result.run.steps, steps.values(), strict=True):
+        assert shown in step.observation, shown
+    verdicts = [entry["verdict"] for entry in result.run.transcript.entries if entry["kind"] == "step"]
+    assert verdicts == [None, None, None, None, "no better", "undone", None]
+    assert not result.ok and not result.commits and result.diff == ""
+
+
 def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
     tests = "from shop.pricing import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
     result = repair(

@@ -149,9 +149,10 @@ class Bench:
 
     def undo(self) -> str:
         """Drop all changes since the last commit."""
-        undone = self.copy.roll_back()
-        self._verdict = "undone" if undone else None
-        return f"undone: {', '.join(undone)}" if undone else "there was nothing to undo"
+        if not (undone := self.copy.roll_back()):
+            return "there was nothing to undo"
+        self._verdict = "undone"
+        return f"undone: {', '.join(undone)}"
 
     def _change(self, path: str, text: str | None) -> str:
         """Write a file, or remove it. A person has to approve deleting, changing tests or their configuration."""

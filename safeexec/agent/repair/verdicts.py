@@ -79,7 +79,8 @@ class Verification:
         if self.ended != "exit":
             return f"ended by {self.ended}"
         passed = f", {self.passed} passed" if self.passed is not None else ""
-        return ("passes" if self.ok else f"fails, {len(self.failing) or 'unknown'} failing") + passed
+        failing = f", {len(self.failing)} failing" if self.failing else ""
+        return ("passes" if self.ok else f"fails{failing}") + passed
 
 
 _RAN = ("passed", "failed")
