@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -44,6 +45,19 @@ _STATED = (
     "final_answer() was given a value that is written in the code, not computed by it. Send one step that computes the "
     "answer and hands over the result: final_answer(result)."
 )
+_PRINTED = """\
+_printed = []
+
+
+def print(*values, **_):
+    _printed.extend(values)
+
+
+"""
+"""Stands before a program that prints its answer somewhere inside, in a loop say: keeps the values that it prints."""
+_ALL_PRINTED = "\n\nanswer = _printed[0] if len(_printed) == 1 else _printed\nanswer"
+_LAST_PRINTED = "\n\nanswer = _printed[-1]\nanswer"
+_SHOWING = ("final_answer", "print", "display")
 _CALLABLES = frozenset({"builtin_function_or_method", "function", "method", "type"})
 
 _MAX_BITS = 1 << 16
@@ -239,6 +253,11 @@ class _Proof:
             found = await calls.read(_WEIGHT * size, compare)
             if found.verified:
                 return found
+            if ran[1] in (None, []) and answer is not None:
+                continue  # a main() returns nothing, and a branch that was not taken prints nothing
+            contradicts = found.verdict is not None and found.verdict.contradicted
+            if program.startswith(_PRINTED) and not (contradicts and program.endswith(_ALL_PRINTED)):
+                continue  # it may print more than the answer
             if not best.code or (best.verdict is not None and found.verdict is None):
                 best = found
         return best
@@ -349,28 +368,57 @@ def _exposed(source: str) -> Iterator[str]:
             given = [_text(source, each) for each in _shown_expressions(value)]
             for text in [*given, *([", ".join(given)] if len(given) > 1 else ())]:
                 yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
+    prints = [node for node in ast.walk(module) if isinstance(node, ast.Call) and _called(node) == "print"]
+    if prints and not (isinstance(last, ast.Expr) and _called(last.value) in _SHOWING):
+        for end in (_ALL_PRINTED, _LAST_PRINTED):
+            yield f"{_PRINTED}{_without_texts(source, prints)}{end}"
+
+
+def _without_texts(source: str, prints: list[ast.Call]) -> str:
+    """Return a program whose calls of print() are given values alone, without the texts around them."""
+    lines = source.encode().splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
+    data = b"".join(lines)
+    for call in sorted(prints, key=lambda call: (call.lineno, call.col_offset), reverse=True):
+        begin, end = starts[call.lineno - 1] + call.col_offset, starts[(call.end_lineno or 0) - 1]
+        values = ", ".join(ast.unparse(part) for argument in call.args for part in _formatted(argument))
+        data = data[:begin] + f"print({values})".encode() + data[end + (call.end_col_offset or 0) :]
+    return data.decode()
 
 
 def _gives(statement: ast.stmt) -> bool:
     """Return True for a call of final_answer()."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and _name_of(call.func) == "final_answer"
+    return isinstance(statement, ast.Expr) and _called(statement.value) == "final_answer"
 
 
 def _shown_expressions(value: ast.expr) -> list[ast.expr]:
     """Return the expressions whose values are shown."""
-    called = _name_of(value.func) if isinstance(value, ast.Call) else ""
-    if not isinstance(value, ast.Call) or called not in ("final_answer", "print", "display"):
+    if not isinstance(value, ast.Call) or (called := _called(value)) not in _SHOWING:
         return [value]
     if called == "final_answer":
         return [*value.args, *(keyword.value for keyword in value.keywords)][:1]
-    shown: list[ast.expr] = []
-    for argument in value.args:
-        if isinstance(argument, ast.JoinedStr):
-            shown += [part.value for part in argument.values if isinstance(part, ast.FormattedValue)]
-        elif not isinstance(argument, (ast.Constant, ast.Starred)):
-            shown.append(argument)
-    return shown[:6]
+    parts = [part for argument in value.args for part in _formatted(argument)]
+    return [part for part in parts if not isinstance(part, (ast.Constant, ast.Starred))][:6]
+
+
+def _formatted(argument: ast.expr) -> list[ast.expr]:
+    """Return the expressions that a printed one puts in a text, by any of the ways to format; else itself."""
+    match argument:
+        case ast.Constant(value=str()):
+            return []
+        case ast.JoinedStr(values=values):
+            return [part.value for part in values if isinstance(part, ast.FormattedValue)]
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=ast.Tuple(elts=parts)):
+            return parts
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=part):
+            return [part]
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format"), args=parts, keywords=named):
+            return [*parts, *(one.value for one in named)]
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Call(func=ast.Name(id="str"), args=[part])):
+            return [*_formatted(left), part]
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str())):
+            return _formatted(left)
+    return [argument]
 
 
 def _text(source: str, expression: ast.expr) -> str:
@@ -421,7 +469,9 @@ def is_stated(program: list[str]) -> bool:
                     written.setdefault(name, []).append(
                         assigned.get(node, node) if isinstance(node, ast.Name) else node
                     )
-                case ast.Call(func=ast.Name(id="final_answer")):
+                case ast.Call(func=ast.Name(id=name)) if name == "final_answer" or (
+                    name == "print" and source.startswith(_PRINTED)
+                ):
                     given += [*node.args, *(keyword.value for keyword in node.keywords)]
     if not given and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
         given = [last.value] if not _gives(last) else []
@@ -442,6 +492,11 @@ def _are_stated(given: list[ast.AST], written: Mapping[str, list[ast.AST]]) -> b
         else:
             return False
     return True
+
+
+def _called(expression: ast.expr) -> str:
+    """Return the name of what an expression calls; empty where it is no call."""
+    return _name_of(expression.func) if isinstance(expression, ast.Call) else ""
 
 
 def _name_of(function: ast.expr) -> str:

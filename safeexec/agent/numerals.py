@@ -222,6 +222,8 @@ class _Numerals(Sentences):
 
     def _label(self, begin: int) -> str:
         at = self.before(begin, ("'", '"', "`", "BOLD", "$", "{"))
+        if self.names_another(at):
+            return self.spelling(at)
         if self.kind(at) not in ("=", "≈", ":", "is"):
             return ""
         at = self.before(at, ("'", '"', "`", "BOLD", "$"))

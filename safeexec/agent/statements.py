@@ -108,6 +108,11 @@ class Sentences:
             at -= 1
         return at
 
+    def names_another(self, at: int) -> bool:
+        """Return True for a word, one of the question, that names one more value: "and the median 2.5"."""
+        is_known = self.is_word(at) if self._vocabulary is None else self.kind(at) in self._vocabulary
+        return is_known and self.kind(at - 1) == "the" and self.kind(at - 2) in WORDS["list"]
+
     def _is_doubt(self, at: int) -> bool:
         kind = self.kind(at)
         if kind == "if":
@@ -133,7 +138,7 @@ class Sentences:
             else:
                 break
         kind = self.kind(at)
-        if kind in WORDS["list"]:
+        if kind in WORDS["list"] or self.names_another(at):
             return "list", False
         if kind in WORDS["mention"]:
             counted = self.kind(end + (self.kind(end) in WORDS["adjective"]))
