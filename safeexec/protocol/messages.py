@@ -592,6 +592,8 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 
     problem: _Problem = ""
     notes: _Notes = []
+    repeated: int = 0
+    """Of a `Repeat` that failed, the entries before the one that did something else."""
 
 
 ToZygote = Configure | Spawn | RunCommand

@@ -159,13 +159,13 @@ class Server:
                 determinism.seed_all(request.entropy)
             # In this very function and no other: a step that recurses to its limit has to find the stack as deep as
             # when it was asked for by itself, or it comes to something else.
-            for entry in request.entries:
+            for repeated, entry in enumerate(request.entries):
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
                     self._step = entry.request.step
                 came: Any = self._do(entry.request)
                 if m.did(came) != entry.did:
-                    return m.Done(problem="something else came of it than before")
+                    return m.Done(problem="something else came of it than before", repeated=repeated)
             names = self._names(m.ListNames(digest=request.digest != 0))
             return names if names.digest == request.digest else m.Done(problem="together they came to something else")
         tools = self.tools

@@ -40,13 +40,21 @@ def named(code: CodeType) -> Iterator[tuple[str, str]]:
 def passes_view_on(code: CodeType) -> bool:
     """Return whether the code may do more with a view of a dict than to take what is in it, at once."""
     steps = [*_instructions(code)]
-    return any(
-        name in VIEW_NAMES
-        and [does[:4] for does, _ in steps[index + 1 : index + 2]] == ["CALL"]
-        and not any(does in _TAKES_ITEMS for does, _ in steps[index + 2 : index + 3])
-        and not any(used in VIEW_USERS and does.startswith(GLOBAL) for does, used in steps[max(index - 4, 0) : index])
-        for index, (does, name) in enumerate(steps)
-    )
+    return any(name in VIEW_NAMES and not _is_used_up(steps, index) for index, (_, name) in enumerate(steps))
+
+
+def _is_used_up(steps: list[tuple[str, str]], index: int) -> bool:
+    """Return whether the view that the method named at `index` gives is iterated over there, or given to a builtin that
+    does so.
+    """
+    does, name = steps[index]
+    behind = [after for after, _ in steps[index + 1 :]]
+    if not behind[0].startswith("CALL"):
+        return name != "keys" or does.startswith("STORE")  # an attribute of this name, or a method for later
+    given = next((place for place, after in enumerate(behind) if place and after.startswith("CALL")), 0)
+    users = (used for before, used in steps[max(index - 4, 0) : index] if before.startswith(GLOBAL))
+    is_operand = any(after.startswith(_OPERATE) for after in behind[1:given])  # of `-`, which makes a set
+    return behind[1] in _TAKES_ITEMS or (given > 0 and not is_operand and not VIEW_USERS.isdisjoint(users))
 
 
 def stores_constant(code: CodeType, name: str) -> bool:
@@ -72,6 +80,7 @@ def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
 
 
 _IDLE: Final = frozenset(opmap.get(name, 0) for name in ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "NOP"))
+_OPERATE: Final = ("BINARY", "COMPARE", "STORE", "RETURN", "POP", "JUMP")
 _TAKES_ITEMS: Final = ("GET_ITER", "LOAD_FAST_AND_CLEAR", "CONTAINS_OP", "POP_TOP")
 """Instructions after a call that use up what it gave; the second one is of a comprehension (CPython 3.15)."""
 

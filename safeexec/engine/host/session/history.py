@@ -349,6 +349,22 @@ class History(Generic[C]):
                 memory = memory.origin
             state = state.kill_to
 
+    def earlier(self, state: State, entries: int) -> tuple[State | None, int]:
+        """Return the newest state before a step that `state` is made of, by leaving out so many `entries` at the end of
+        its journal or more, and how many that are; None where there is none.
+        """
+        left_out: dict[int, int] = {}
+        memory: Memory | None = state.memory
+        while memory is not None:
+            left_out[id(memory)] = len(left_out)
+            memory = memory.origin
+        before = state.undo_to
+        while before is not None and before is not UNREACHABLE:
+            if (count := left_out.get(id(before.memory), 0)) >= entries:
+                return before, count
+            before = before.undo_to
+        return None, 0
+
     def last_resort(self) -> State:
         """Return the state of a new child: that of the session, with the files it had, or the one that the session
         began with.

@@ -44,6 +44,8 @@ class Restorer:
         """The variables of the state that was brought back last, as its process listed them."""
         self.lost_steps: list[int] = []
         """The steps that could not be repeated when the state was last brought back."""
+        self._repeated = 0
+        """The entries of the journal that came out as before when it was last done once more."""
         self.fell_back = False
         """True if it was an older one that was brought back: a store may have a newer one."""
 
@@ -61,13 +63,20 @@ class Restorer:
         for state, copy, entries in list(history.ways_back()):  # all at once: a copy may be forgotten below
             if (now := monotonic()) >= deadline:
                 break
-            carried = yield from self.go_on_from(
-                state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries, lost_names
-            )
+            due = min(deadline, now + patient(RESUME_SECONDS))
+            self._repeated = 0
+            carried = yield from self.go_on_from(state, copy, due, entries, lost_names)
+            if carried is None and self._repeated:
+                # Nothing says that the steps before the one that came out otherwise would, too.
+                lost, (older, before) = self.lost_steps, history.earlier(state, len(entries) - self._repeated)
+                if older is not None and (kept := entries[:-before]):
+                    state, entries = older, kept
+                    carried = yield from self.go_on_from(state, copy, due, entries, lost_names)
+                    self.lost_steps = [step for step in lost if carried is None or step > state.step]
             if carried is not None:
                 if state is not wanted:
                     self.fell_back = True
-                    label = f"step {state.step}" if copy is None else copy.label
+                    label = f"step {state.step}" if copy is None or entries else copy.label
                     carried.append(self._with_lost_steps(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
             # Where steps came out otherwise the copy is there, and the next way may be the same one without them.
@@ -170,7 +179,8 @@ class Restorer:
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Return whether all came out as before; if not, these steps are lost, and the process is ended."""
-        if (yield from self._repeat(entries, entropy, state.memory.digest)):
+        self._repeated = yield from self._repeat(entries, entropy, state.memory.digest)
+        if self._repeated == len(entries):
             return True
         processes = self._processes
         self.lost_steps = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
@@ -179,9 +189,10 @@ class Restorer:
         yield from processes.stop()
         return False
 
-    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[bool]:
-        """Do the steps of the journal once more, in the process that has just come up. Returns whether each came out as
-        it did the first time, and all together to the same `digest`. Nobody hears of what they print or show.
+    def _repeat(self, entries: list[m.JournalEntry], entropy: bytes, digest: int = 0) -> Core[int]:
+        """Do the steps of the journal once more, in the process that has just come up. Returns how many came out as
+        they did the first time before one did not; fewer than there are, too, if all together came to another `digest`,
+        or nobody knows. Nobody hears of what they print or show.
         """
         runner, deadline = self._processes.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
@@ -191,10 +202,12 @@ class Restorer:
             answer = yield from runner.channel.receive(deadline)
             if isinstance(answer, m.Names):
                 self.remaining = answer.names[: m.FEW]
-                return True
+                return len(entries)
+            if isinstance(answer, m.Done):
+                return min(max(answer.repeated, 0), len(entries) - 1)
         except (Gone, ProtocolError):
             pass
-        return False
+        return min(0, len(entries) - 1)
 
     def repeat_stored(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do steps that a store has kept once more, in a process that has just come up. Returns whether each came out
@@ -202,7 +215,7 @@ class Restorer:
         """
         processes = self._processes
         processes.entropy = entropy or processes.entropy
-        return (yield from self._repeat(entries, entropy)) if entries or entropy else True
+        return not (entries or entropy) or (yield from self._repeat(entries, entropy)) == len(entries)
 
     def commit_repeated(self, entries: list[m.JournalEntry], state_number: int, tool_calls: int) -> None:
         """Make steps that the process has done once more part of the session: they lead to the state of that number."""

@@ -91,6 +91,11 @@ class Engine:
             elif not entries or not self.differs():
                 self._go(state, copy, entries)
                 return
+            else:  # the last of them comes out otherwise
+                older, left_out = self.history.earlier(state, 1)
+                if older is not None and entries[:-left_out]:
+                    self._go(older, copy, entries[:-left_out])
+                    return
         self._release(self.history.arrive(self.history.last_resort()))
         self.truth = self.empty
 

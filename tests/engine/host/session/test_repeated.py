@@ -373,7 +373,7 @@ def test_what_a_look_has_changed_is_in_no_journal(sandbox: Sandbox, by: str) -> 
 
 
 def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> None:
-    """The session is in the state of the copy, and from then on every step is copied."""
+    """The session is in the state before that step, and from then on every step is copied."""
     with sandbox.session() as session:
         session.run("import time\nx = 0").check()
         session.run("x = 1").check()
@@ -383,12 +383,28 @@ def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> N
         entry = history.current.memory.entry
         history.current.memory.entry = type(entry)(entry.request, entry.did + 1)
         result = session.run("1 / 0", atomic=True)
-        assert result.state == "diverged" and "steps 2 to 3" in result.notes[-1]
-        assert session.run("x").value == 0 and session.get("y") is None
+        assert result.state == "diverged" and "step 3 came out otherwise" in result.notes[-1]
+        assert "the state of checkpoint 'step 2'" in result.notes[-1]
+        assert session.run("x").value == 1 and session.get("y") is None
         session.run("z = 1").check()
         assert depth(session) == 0
         session.rollback()
         assert session.get("z") is None
+
+
+def test_a_set_made_of_the_keys_of_a_dict_is_looked_at(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("class Node: pass\nnodes = [Node() for _ in range(40)]\ndone = {nodes[0]: 1}").check()
+        before = depth(session)
+        for source in (
+            "first = min(dict.fromkeys(nodes).keys() - done, key=id_of)",
+            "k = done.keys; left = k() ^ nodes",
+        ):
+            session.run(f"def id_of(node): return 1\n{source}").check()
+            assert depth(session) == 0, source
+        session.run("a = 1").check()
+        session.run("1 / 0", atomic=True)
+        assert before and session.get("a") == 1
 
 
 def test_a_journal_is_bounded(sandbox: Sandbox) -> None:
