@@ -21,13 +21,11 @@ from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.outcome import Event, RetryEvent, TextEvent
 from safeexec.agent.transcript import Transcript
 from safeexec.common.coroutines import at_once, now_or_awaited
+from safeexec.common.identity import AT_ONCE
 from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
 T = TypeVar("T")
-
-AT_ONCE = 8192
-"""Characters of a reply up to which it is read on the event loop: the dearest ones cost 2 µs each."""
 
 
 class Driven(Protocol):
@@ -68,7 +66,9 @@ class RunCalls:
         return await now_or_awaited(method(*arguments, **options))
 
     async def read(self, characters: int, reading: Callable[[], T]) -> T:
-        """Return what `reading` makes of so much of a reply: on an event loop in a thread, where it may take long."""
+        """Return what `reading` makes of so many characters of a reply, at 2 us each, or of a value of such a `weight`:
+        on an event loop in a thread, where it may take long.
+        """
         if self._blocking or characters <= AT_ONCE:
             return reading()
         import asyncio

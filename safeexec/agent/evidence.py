@@ -206,8 +206,9 @@ class _Judge:
             return as_written if as_written.matched else _judgement(_says_formula(answer, formula))
         judged: list[Comparison] = []
         for reading in (answer, *readings.readings(answer), *readings.uncounted(answer, value)):
-            for wanted in _forms(value, answer):
-                found = self._of_numbers(reading, wanted)
+            there = numerals(reading, self.vocabulary)
+            for form in _forms(value, answer):
+                found = self._of_numbers(reading, there, form)
                 if found.matched:
                     return found
                 judged.append(found)
@@ -266,8 +267,8 @@ class _Judge:
         asked_verb = verb not in _ALWAYS_WHEN and (vocabulary is None or verb[-1:] != "s" or verb in vocabulary)
         return sure and (lead in ("claim", "either") or (when is not None and not asked_verb))
 
-    def _of_numbers(self, answer: str, value: Any) -> Comparison:
-        """Compare the words with a value of numbers, as they stand.
+    def _of_numbers(self, answer: str, stated: list[Numeral] | None, value: Any) -> Comparison:
+        """Compare the words, and the numbers that they state, with a value of numbers, as they stand.
 
         | the answer | where |
         | --- | --- |
@@ -276,7 +277,6 @@ class _Judge:
         | is contradicted | it denies and says another; or it states a number that can be read, and nothing supports |
         | is matched | it denies nothing, all its numbers are supported, and each computed one is stated, in order |
         """
-        stated = numerals(answer, self.vocabulary)
         wanted = leaves(value)
         if stated is None or wanted is None:
             return _UNDECIDED

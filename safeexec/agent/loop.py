@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
+from functools import partial
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ from safeexec.agent.outcome import (
 )
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
+from safeexec.common.identity import weight
 from safeexec.common.text import shorten
 from safeexec.engine.approvals import Decision
 from safeexec.untrusted.json_text import loads
@@ -384,7 +386,8 @@ class _Run:
         | has words alone | they are the answer |
         """
         if reply.finish == "content_filter":
-            return self._end("refused", answer=reply.text.strip() or None)
+            text = reply.text.strip() or None
+            return self._end("refused", answer=text, text=text)
         if reply.tool_calls:
             return await self._handle_calls(reply)
         found, call = await self._calls.read(len(reply.text), lambda: self._read(reply.text))
@@ -495,7 +498,8 @@ class _Run:
         else:
             objection = None if agent.review is None else agent.review(answer, steps)
         if objection is None or self._out_of_steps:
-            return self._end(stop, answer=answer)
+            text = None if answer is None else await self._calls.read(weight(answer), partial(as_text, answer))
+            return self._end(stop, answer=answer, text=text)
         return self._unusable(objection)
 
     # One step
@@ -579,10 +583,16 @@ class _Run:
         return None
 
     def _end(
-        self, stop: Stop, *, answer: Any = None, reason: str | None = None, error: Exception | None = None
+        self,
+        stop: Stop,
+        *,
+        answer: Any = None,
+        text: str | None = None,
+        reason: str | None = None,
+        error: Exception | None = None,
     ) -> AgentResult:
         reason = reason or STOP_REASONS[stop]
-        self._transcript.add("end", stop=stop, reason=reason, answer=None if answer is None else as_text(answer))
+        self._transcript.add("end", stop=stop, reason=reason, answer=text)
         return self._finish(answer, stop, reason, error)
 
     def _finish(self, answer: Any, stop: Stop, reason: str, error: Exception | None = None) -> AgentResult:

@@ -22,6 +22,7 @@ from safeexec.agent.loop import FINAL_ANSWER, CodeAgent
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, OfRun
 from safeexec.agent.snippets import Parser
+from safeexec.common.identity import weight
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ _MAX_BITS = 1 << 16
 """The most bits of an int that is written out: 20,000 digits; the work grows with their square."""
 _MAX_PROGRAMS = 6
 """Programs that are run to find the one that computes an answer."""
+_MAX_SOURCE = 50_000
+"""Characters of a program that is proven; to look through ten thousand short lines takes 0.5 s."""
+_AT_ONCE = 1000
 _WEIGHT = 8
 """A character that is judged takes 4 to 16 us, as long as so many of a reply that is only read."""
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -139,7 +143,7 @@ class MathAssistant:
     async def ask_async(self, question: str) -> MathAnswer:
         """As `ask`."""
         proof = _Proof(question)
-        return proof.answer(await self._agent(proof).run_async(question))
+        return await proof.answer_async(await self._agent(proof).run_async(question))
 
     def resume(self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET) -> MathAnswer:
         """Go on from a transcript, as `CodeAgent.resume`: also with the `answer` to a call of a tool that waits. What
@@ -151,7 +155,7 @@ class MathAssistant:
     async def resume_async(self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET) -> MathAnswer:
         """As `resume`."""
         proof = _Proof.of(transcript, task)
-        return proof.answer(await self._agent(proof).resume_async(transcript, task=task, answer=answer))
+        return await proof.answer_async(await self._agent(proof).resume_async(transcript, task=task, answer=answer))
 
     def _agent(self, proof: _Proof) -> CodeAgent:
         proof.timeout = self._assistant.limits.step_timeout
@@ -191,6 +195,14 @@ class _Proof:
         kept = [step["source"] for step in transcript.kept_steps() if step["outcome"] == "ok"]
         return cls("\n".join((*transcript.tasks, task or "")), tuple(kept))
 
+    async def answer_async(self, run: AgentResult) -> MathAnswer:
+        """As `answer`, in a thread where it may take long: to write out 2000 ints of 4000 digits takes 0.6 s."""
+        if weight(run.answer) + sum(len(step.source) for step in run.steps) <= _AT_ONCE:
+            return self.answer(run)
+        import asyncio
+
+        return await asyncio.to_thread(self.answer, run)
+
     def answer(self, run: AgentResult) -> MathAnswer:
         """Return the answer of a run that has ended."""
         found, contradicted = self._found, run.ok and bool(self._contradiction)
@@ -227,29 +239,31 @@ class _Proof:
         if (found.verified and not self._contradiction) or self._asked:
             return None
         sources = [step.source for step in steps]
+        stated = await calls.read(_WEIGHT * sum(map(len, sources)), partial(is_stated, sources))
         if self._contradiction:
             objection = f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
         elif not sources or "final_answer" not in sources[-1]:
             objection = _PROVE
         else:
-            objection = _STATED if is_stated(sources) else ""
+            objection = _STATED if stated else ""
         self._asked = bool(objection)
         return objection or None
 
     async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> _Found:
         """Return the shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
-        kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
         texts = [text[:20_000] for text in (self._question, *good, *(step.result.stdout for step in steps))]
         known = await calls.read(_WEIGHT * sum(map(len, texts)), partial(_known, texts, steps))
-        size = len(answer) if isinstance(answer, str) else 0
+        sources = sum(map(len, self._earlier)) + sum(len(step.source) for step in steps)
+        programs = await calls.read(_WEIGHT * sources, lambda: [*_programs(good, self._kept(steps))])
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
         best = _Found()
-        for program in _programs(good, kept):
+        for program in programs:
             ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
             compare = partial(_compare, program, ran[1], answer, known, percent=percent, question=self._question)
+            size = weight(answer) + weight(ran[1]) + len(program)
             found = await calls.read(_WEIGHT * size, compare)
             if found.verified:
                 return found
@@ -261,6 +275,10 @@ class _Proof:
             if not best.code or (best.verdict is not None and found.verdict is None):
                 best = found
         return best
+
+    def _kept(self, steps: tuple[AgentStep, ...]) -> list[str]:
+        """Return the programs of all that was done."""
+        return [*self._earlier, *filter(None, map(_kept_part, steps))]
 
 
 def _known(texts: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
@@ -310,7 +328,7 @@ def _in_full(run: AgentResult) -> str:
 
 def is_same(a: Any, b: Any) -> bool:
     """Return True if two answers are the same; nan is."""
-    return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+    return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: a == b) or _holds(lambda: repr(a) == repr(b)))
 
 
 def _is_hidden(answer: Any) -> bool:
@@ -347,7 +365,7 @@ def _programs(good: list[str], kept: list[str]) -> Iterator[str]:
 
 def _exposed(source: str) -> Iterator[str]:
     """Yield the program so that its last value is the answer: what it gave final_answer, prints, or computes last."""
-    module = Parser(len(source)).parse(source)
+    module = _parsed(source)
     if module is None or not module.body:
         return
     last = module.body[-1]
@@ -384,6 +402,11 @@ def _without_texts(source: str, prints: list[ast.Call]) -> str:
         values = ", ".join(ast.unparse(part) for argument in call.args for part in _formatted(argument))
         data = data[:begin] + f"print({values})".encode() + data[end + (call.end_col_offset or 0) :]
     return data.decode()
+
+
+def _parsed(source: str) -> ast.Module | None:
+    """Return the tree of a program; None for what is no Python, or too long to be looked through."""
+    return Parser(len(source)).parse(source) if len(source) <= _MAX_SOURCE else None
 
 
 def _gives(statement: ast.stmt) -> bool:
@@ -433,7 +456,7 @@ def _kept_part(step: AgentStep) -> str:
     error = step.result.error
     if step.result.state != "kept" or step.result.outcome == "rejected" or error is None or not error.line:
         return ""
-    module = Parser(len(step.source)).parse(step.source)
+    module = _parsed(step.source)
     done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []
     return "\n".join(step.source.split("\n")[: done[-1].end_lineno]) if done else ""
 
@@ -457,7 +480,7 @@ def is_stated(program: list[str]) -> bool:
     written: dict[str, list[ast.AST]] = {}
     given: list[ast.AST] = []
     for source in program:
-        module, given = Parser(len(source)).parse(source), []
+        module, given = _parsed(source), []
         assigned: dict[ast.expr, ast.expr] = {}
         for node in ast.walk(module) if module is not None else ():
             match node:
