@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.session.session import CLOSED_WITH_SANDBOX
 from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait
 from safeexec.engine.host.watch.idle import IdleSessions
-from safeexec.errors import PolicyError, SandboxBusy, SandboxError
+from safeexec.errors import PolicyError, SandboxBusy, SandboxError, SessionClosed
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
@@ -83,12 +84,15 @@ class OpenSessions:
     # The end of one
 
     def opened(self, session: SessionCore) -> None:
-        self._open.add(session)
+        """Count a session, which `close` will close. Raises `SessionClosed` if that has begun: the caller closes it."""
+        with self._lock:
+            if self._closed:
+                raise SessionClosed(CLOSED_WITH_SANDBOX)
+            self._open.add(session)
+            if self._idle is None:
+                self._idle = IdleSessions(self, self._idle_seconds)
         self._rouse(session)
         self._count += 1
-        with self._lock:
-            if self._idle is None and not self._closed:
-                self._idle = IdleSessions(self, self._idle_seconds)
 
     def resumed(self, session: SessionCore) -> None:
         """Count a session that has a process again, after it was left to the store."""

@@ -292,7 +292,11 @@ class SandboxCore:
         """Return a session that begins in a new child, whether there is a place for it or not."""
         session = self.session_type(self, policy, label, self.children.spare_for(policy))
         yield from session.open()
-        self.sessions.opened(session)
+        try:
+            self.sessions.opened(session)
+        except SessionClosed:
+            yield from session.close()
+            raise
         return session
 
     def stats(self) -> SandboxStats:

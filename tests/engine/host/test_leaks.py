@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Sandbox, SandboxError, Session
 from tests.alone import together
 from tests.engine.host.inside import runner_of
 from tests.footprint import footprint, leaks, settled, until
@@ -120,6 +120,26 @@ def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
                     branch.close()
             if n % 7 == 0:
                 session.run("while True: pass", timeout=0.05)
+    assert not leaks(before)
+
+
+@pytest.mark.parametrize("opened", [1, 2, 3, 5, 8, 13])
+def test_a_sandbox_that_closes_while_a_thread_branches_leaves_nothing(opened: int) -> None:
+    before = footprint()
+    sandbox = Sandbox("calculator").open()
+    session = sandbox.session()
+
+    def work() -> None:
+        with pytest.raises(SandboxError):
+            while True:
+                session.branch(2)
+
+    branching = threading.Thread(target=work)
+    branching.start()
+    until(lambda: sandbox.stats().open > opened or not branching.is_alive())
+    sandbox.close()
+    branching.join(60)
+    assert sandbox.stats().open == 0
     assert not leaks(before)
 
 
