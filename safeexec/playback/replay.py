@@ -103,7 +103,7 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
     if here is not None and here.digest == heading.digest:
         return here
     try:
-        policy = Policy.from_yaml(heading.yaml, name=heading.policy, filename=str(recording.path))
+        policy = Policy.from_yaml(heading.yaml, name=one_line(heading.policy, 200), filename=str(recording.path))
     except PolicyError as error:
         raise RecordingError(f"{recording.path}: its policy cannot be read: {error}") from None
     if not trust and (grants := _harm(policy, here or Policy())):

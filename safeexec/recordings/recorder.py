@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -100,10 +100,10 @@ def record(
         )
         return made
 
+    recording.attach(session)  # before the thread that writes is there: whoever closes the session ends it
     recording.writer.add(heading)
     if prepared is not None:
         recording.begin_with(prepared, session)
-    recording.attach(session)
     return recording
 
 
@@ -182,7 +182,7 @@ class SessionRecording:
     # Its sessions
 
     def begin_with(self, prepared: TemplateRecord, session: RecordedSession) -> None:
-        """Begin with how the template of a session was prepared. Its number is the session's, too."""
+        """Begin with how the template of a session was prepared. Its number, 1, is the session's, too."""
         calls, sessions = 0, 1
         for one in prepared.records[1:]:
             self.writer.add(one)
@@ -192,7 +192,7 @@ class SessionRecording:
                 sessions = max(sessions, *one.branches, 0)
         now = session.processes.history.current.step
         self.writer.add(form.FromTemplate(session=1, step=session.steps.number, now=now, name=prepared.name))
-        self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
+        self.calls, self._numbers = count(calls + 1), count(sessions + 1)
 
     def attach(self, session: RecordedSession) -> None:
         """Record this session and the calls of its tools."""

@@ -75,6 +75,7 @@ class RecordFile:
 
     path: str
     """A path from which it can be read."""
+    _fd = -1
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Raises `RecordingError` where there is such a file already, or none can be made."""
@@ -103,7 +104,11 @@ class RecordFile:
             os.fdatasync(self._fd)
 
     def close(self) -> None:
-        os.close(self._fd)
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    __del__ = close  # of one whose opening was interrupted, which nobody has
 
 
 class RecordWriter:
@@ -151,12 +156,23 @@ class RecordWriter:
         self._weight = 0
         """Bytes of the large records that wait."""
         self._weighing = threading.Lock()
+        """Held while they are counted, and while the thread is started."""
         self._hurry = threading.Event()
         """Set when somebody waits for what is to be written."""
         self._pid = os.getpid()
-        self._thread = threading.Thread(target=self._work, name="safeexec-recording", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+        self._thread: threading.Thread | None = None
+        """Writes what comes. It begins with the first that does, when whoever opened this has it and can close it: one
+        whose opening was interrupted (Ctrl-C) has no thread.
+        """
+
+    def _send(self, item: tuple[float, Make, int] | Callable[[], None] | None) -> None:
+        self._waiting.put(item)
+        if self._thread is None:
+            with self._weighing:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._work, name="safeexec-recording", daemon=True)
+                    self._thread.start()
+                    atexit.register(self.close)
 
     def add(self, make: Make, size: int = 0) -> None:
         """Have a record written, or made and written. `size`: about how many bytes it holds meanwhile."""
@@ -166,7 +182,7 @@ class RecordWriter:
             self._weigh(size)
         if self._waiting.qsize() >= WAITING or self._weight > WAITING_BYTES:
             self._wait()
-        self._waiting.put((monotonic() - self._began, make, size))
+        self._send((monotonic() - self._began, make, size))
 
     def _weigh(self, size: int) -> None:
         with self._weighing:
@@ -186,7 +202,7 @@ class RecordWriter:
 
     def flush(self, *, disk: bool = False) -> None:
         """Wait until what was added is written; until it is on the `disk` where the recording is durable."""
-        if self._pid != os.getpid() or not self._thread.is_alive():
+        if self._pid != os.getpid() or self._thread is None or not self._thread.is_alive():
             return
         if disk or self.options.durable:
             self._between(self._sync, SYNC_SECONDS)
@@ -204,7 +220,7 @@ class RecordWriter:
             act()
             done.set()
 
-        self._waiting.put(acting)
+        self._send(acting)
         self._hurry.set()
         if not done.wait(seconds):
             self.problem = self.problem or f"nothing could be written for {seconds:g} s"
@@ -243,11 +259,11 @@ class RecordWriter:
         atexit.unregister(self.close)
         if self._pid != os.getpid():  # a fork has no thread that writes, and the file is the other process's
             return
-        self._waiting.put(None)
+        self._send(None)
         self._hurry.set()
         # No `join`, which would leave a thread of the host that `threading` did not start among its threads.
         deadline = monotonic() + PATIENCE_SECONDS
-        while self._thread.is_alive() and monotonic() < deadline:
+        while self._thread is not None and self._thread.is_alive() and monotonic() < deadline:
             sleep(0.0005)
 
     def _work(self) -> None:

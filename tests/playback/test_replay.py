@@ -561,6 +561,14 @@ def test_a_policy_that_came_with_a_recording_asks_no_less(tmp_path: Path, monkey
     assert recorded_policy(recording, trust=True).require == ("seccomp",)
 
 
+def test_the_name_of_a_policy_may_be_any_text(record: Record) -> None:
+    path = record(lambda session: session.run("x = 1"))
+    heading, *rest = path.read_text().splitlines()
+    named = json.loads(heading) | {"policy": "\ud800\x1b[2J"}
+    path.write_text("\n".join([json.dumps(named), *rest, ""]))
+    assert replay(path, trust=True).difference is None
+
+
 LEFT_OUT = {"left_out": "redacted", "size": 5}
 
 

@@ -32,6 +32,20 @@ def test_nobody_else_reads_it_and_nothing_is_overwritten(tmp_path: Path) -> None
         RecordWriter(RecordOptions(path=tmp_path / "missing" / "r.jsonl"))
 
 
+def test_one_whose_opening_was_interrupted_leaves_nothing() -> None:
+    """Whoever opens it has it before its thread begins: one that nobody has goes with its descriptor."""
+
+    def descriptors() -> list[str]:
+        paths = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+        return [path for path in paths if os.path.lexists(path) and "memfd:recording" in os.readlink(path)]
+
+    before, threads = descriptors(), threading.active_count()
+    writer = RecordWriter(RecordOptions())
+    assert len(descriptors()) == len(before) + 1 and threading.active_count() == threads
+    del writer
+    assert descriptors() == before
+
+
 def test_it_ends_at_its_size_and_says_so(tmp_path: Path) -> None:
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl", max_mb=1))
     writer.add(FIRST)

@@ -107,8 +107,11 @@ class Lineage:
         if not self.sessions and self._leader_fd >= 0:
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
             self._gate.forget_lineage(self.leader)
-            os.close(self._leader_fd)
-            self._leader_fd = -1
+            leader_fd, self._leader_fd = (
+                self._leader_fd,
+                -1,
+            )  # before the close, which an interrupt may come right after
+            os.close(leader_fd)
             for group in self.groups:
                 control_groups.give_up(group)
 
