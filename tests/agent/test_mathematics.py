@@ -68,6 +68,35 @@ def test_what_is_computed_counts_and_the_code_of_the_answer_gives_it(sandbox: Sa
     assert sandbox.run(answer.code).check().value == answer.value
 
 
+PRINTED = {
+    "for n in range(9):\n    if n * n == 49:\n        print('It is', 6 * n)": 42,
+    "def main():\n    half = 42 / 2\n    print(f'It is {2 * half:.1f}', end='!')  # ä\nmain()": 42.0,
+    "for n in range(50):\n    if n * n in (1764, 4):\n        print(f'n = {n}')": [2, 42],
+    "def show(a, *more):\n    print('first ' + str(a), *more)\nshow(40 + 2)": 42,
+    "print('half: %.1f' % (6 * 7 / 2), '{} and {n}'.format(40 + 2, n=6 * 9))": 42,
+    "if 6 * 7 > 40:\n    print('both', 6 * 7, 6 * 9)": [42, 54],
+}
+
+
+@pytest.mark.parametrize("source", PRINTED)
+def test_a_value_may_be_printed_anywhere_in_any_format(sandbox: Sandbox, source: str) -> None:
+    value = PRINTED[source]
+    words = " and ".join(map(str, value)) if isinstance(value, list) else value
+    answer = answered(sandbox, code(source), f"The answer is {words}.")
+    assert (answer.value, answer.verified, answer.ok) == (value, True, True)
+    assert sandbox.run(answer.code).check().value == value
+    other = answered(sandbox, code(source), *["The answer is 977."] * 2)
+    assert (other.verified, other.ok, other.contradicted) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    "source", ["if True:\n    print(42)", "for n in []:\n    print(n)", "def main():\n    42\nmain()"]
+)
+def test_what_is_printed_as_it_is_written_or_not_at_all_proves_nothing(sandbox: Sandbox, source: str) -> None:
+    answer = answered(sandbox, code(source), *["The answer is 42."] * 2)
+    assert (answer.verified, answer.contradicted) == (False, False)
+
+
 def test_numbers_of_any_length_are_written_out_and_words_may_answer_without_a_computation(sandbox: Sandbox) -> None:
     answer = answered(sandbox, code("final_answer(10 ** 5000 + 1)"))
     assert (answer.verified, answer.text) == (True, f"1{'0' * 4999}1")
